@@ -1,0 +1,1 @@
+"""Checking the exercise: drawing batches, measuring noise, validating the case suite."""

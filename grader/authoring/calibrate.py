@@ -1,0 +1,134 @@
+"""Honest rounding noise, measured case by case, and the tolerance that follows from it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.errors import ExerciseError, GraderError, Problem
+from grader.exercise.assemble import AssembledCase, plain_call
+from grader.exercise.frozen import Measured
+from grader.exercise.models import Relation
+from grader.exercise.reference import load_module
+
+FACTOR = 10.0
+# The relative error of one rounding to float32: every answer may be handed over in float32.
+FLOAT32_ROUNDING = 2.0**-24
+# Above this share of the answer's magnitude a tolerance tells nothing from a mistake.
+USELESS = 1e-2
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Largest norm-wise error of honest runs against the reference, and the run that shows it."""
+
+    float32: float
+    float64: float
+    run: str
+
+
+class HonestRuns:
+    """The exercise's right ways to order the arithmetic (``reference/NAME/rounding.py``).
+
+    Raises:
+        GraderError: The module lacks ``RUNS``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        module = load_module(folder, "rounding")
+        runs = getattr(module, "RUNS", None)
+        if not isinstance(runs, dict) or not runs:
+            raise GraderError(f"{folder}/rounding.py defines no RUNS, a dictionary of honest runs by name")
+        self.runs: Mapping[str, Any] = runs
+        self.fragile: frozenset[str] = frozenset(getattr(module, "FRAGILE", ()))
+
+    def measure(self, call: list[Any], answer: Array) -> Noise:
+        """Noise of one call whose answer by the reference is ``answer``.
+
+        Raises:
+            GraderError: A run that is not fragile gives another shape, or NaN where the reference is finite.
+        """
+        scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
+        worst = {"float32": 0.0, "float64": 0.0}
+        name_of_worst = ""
+        for name, run in self.runs.items():
+            for dtype in worst:
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    got = np.asarray(run(tuple(call), dtype)).astype(np.float64)
+                if got.shape != answer.shape:
+                    raise GraderError(f"the run {name} gives the shape {got.shape}, expected {answer.shape}")
+                if not np.isfinite(got).all():
+                    if name in self.fragile:
+                        continue
+                    raise GraderError(f"the run {name} in {dtype} gives NaN or infinity")
+                error = float(np.max(np.abs(got - answer), initial=0.0)) / scale
+                if error > worst[dtype]:
+                    worst[dtype] = error
+                    if error >= max(worst.values()):
+                        name_of_worst = f"{name} in {dtype}"
+        return Noise(worst["float32"], worst["float64"], name_of_worst)
+
+
+def _round_up(value: float) -> float:
+    """Two significant digits, upward: what is committed does not change with a machine's last bits."""
+    if value == 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.1e}")
+
+
+def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array]) -> Measured:
+    """What is frozen of one case.
+
+    Args:
+        runs: The exercise's honest runs.
+        assembled: The case with its arrays.
+        answers: The reference's answer to each of its calls.
+
+    Raises:
+        ExerciseError: The case can't be told from rounding and should check ``finite`` only, or the
+            reference itself does not show the relation.
+    """
+    case = assembled.case
+    placed = assembled.placed
+    digest = assembled.inputs_digest
+
+    def fault(message: str) -> ExerciseError:
+        return ExerciseError([Problem(placed.file, placed.line, "", f"{case.id}: {message}")])
+
+    for answer in answers:
+        if not np.isfinite(answer).all():
+            raise fault("the reference's answer is not finite; make its inputs smaller")
+    try:
+        noises = [runs.measure(plain_call(c), a) for c, a in zip(assembled.calls, answers, strict=True)]
+    except GraderError as error:
+        raise fault(f"{error}; make its inputs smaller") from None
+    worst = max(noises, key=lambda n: max(n.float32, n.float64))
+    noise = _round_up(max(worst.float32, worst.float64, FLOAT32_ROUNDING))
+    float64_noise = _round_up(max(n.float64 for n in noises))
+    relation = case.check.relation if isinstance(case.check, Relation) else None
+    if case.check == "finite":
+        return Measured(inputs=digest, noise=noise, float64_noise=float64_noise, run=worst.run)
+    tolerance = case.tolerance or float(f"{FACTOR * noise:.1e}")
+    if relation in ("inputs_unchanged", "output_not_aliased", "earlier_answer_kept"):
+        return Measured(inputs=digest)
+    if relation == "differs":
+        return Measured(inputs=digest, noise=noise, float64_noise=float64_noise, run=worst.run)
+    if tolerance > USELESS:
+        raise fault(
+            f"honest runs differ by {noise:.1g} of the answer, so a tolerance would let mistakes through; "
+            "use smaller inputs, or check: finite"
+        )
+    return Measured(
+        inputs=digest, noise=noise, float64_noise=float64_noise, run=worst.run, tolerance=tolerance
+    )

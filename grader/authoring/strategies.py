@@ -1,0 +1,111 @@
+"""Hypothesis strategies derived from an exercise's dims and constraints, and batches drawn from them."""
+
+from __future__ import annotations
+
+from grader.errors import ExerciseError, Problem
+from grader.exercise.expressions import evaluate, names
+from grader.exercise.frozen import Descriptor
+from grader.exercise.models import Exercise, RandomBatch, RandomCases
+from grader.exercise.source import Entry
+
+
+def allowed_values(exercise: Exercise, name: str, batch: RandomBatch) -> list[int]:
+    """The values of a dim in the batch's range that the exercise's bound allows."""
+    span = batch.dims[name]
+    bound = exercise.dims[name]
+    return [n for n in range(span.from_, span.to + 1) if evaluate(f"{name} {bound}", {name: n})]
+
+
+def descriptors(exercise: Exercise, batch: RandomBatch):  # type: ignore[no-untyped-def]
+    """A strategy for `Descriptor`: dims within the bounds that fulfil the constraints, seed, dtype, layouts.
+
+    Constraints are fulfilled by construction where a dim can be chosen so that they hold, so that few draws
+    are thrown away.
+
+    Args:
+        exercise: Gives dims, bounds, constraints and array parameters.
+        batch: Gives the ranges and the dtypes and layouts to draw from.
+    """
+    from hypothesis import assume
+    from hypothesis import strategies as st
+
+    arrays = [name for name, p in exercise.parameters.items() if p.shape is not None]
+
+    @st.composite
+    def draw_one(draw):  # type: ignore[no-untyped-def]
+        dims: dict[str, int] = {}
+        for name in exercise.dims:
+            values = [
+                n for n in allowed_values(exercise, name, batch) if _possible(exercise, {**dims, name: n})
+            ]
+            assume(values)
+            dims[name] = draw(st.sampled_from(values))
+        if exercise.work is not None:
+            known = {s: 0 for s in exercise.returns.shape if isinstance(s, str) and s not in dims}
+            assume(evaluate(exercise.work.expression, known | dims) <= exercise.work.per_case)
+        return Descriptor(
+            dims=dims,
+            seed=draw(st.integers(0, 2**31 - 1)),
+            dtype=draw(st.sampled_from(batch.dtypes)),
+            layouts={name: draw(st.sampled_from(batch.layouts)) for name in arrays},
+            read_only=draw(st.booleans()) if batch.read_only else False,
+        )
+
+    return draw_one()
+
+
+def _possible(exercise: Exercise, dims: dict[str, int]) -> bool:
+    """Whether every constraint whose dims are all chosen holds."""
+    return all(evaluate(c, dims) for c in exercise.constraints if names(c) <= dims.keys())
+
+
+def draw_batch(exercise: Exercise, entry: Entry) -> list[Descriptor]:
+    """The batch's descriptors: as many as asked for, no two of the same dims while others are left.
+
+    The same seed gives the same batch with the same version of Hypothesis; what was drawn is frozen, so
+    that no later version matters.
+
+    Raises:
+        ExerciseError: The ranges and constraints leave nothing to draw.
+    """
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+    from hypothesis.errors import Unsatisfiable
+
+    spec = entry.spec
+    assert isinstance(spec, RandomCases)
+    batch = spec.random
+    drawn: list[Descriptor] = []
+
+    @seed(batch.seed)
+    @settings(
+        max_examples=max(20 * batch.count, 100),
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(descriptors(exercise, batch))
+    def collect(descriptor: Descriptor) -> None:
+        drawn.append(descriptor)
+
+    try:
+        collect()
+    except Unsatisfiable:
+        drawn.clear()
+    if not drawn:
+        message = f"{spec.id}: the ranges of its dims leave nothing that fulfils the constraints"
+        raise ExerciseError([Problem(entry.file, entry.line, "random.dims", message)])
+    seen: set[str] = set()
+    fresh: list[Descriptor] = []
+    spare: list[Descriptor] = []
+    for descriptor in drawn:
+        key = repr((sorted(descriptor.dims.items()), descriptor.dtype))
+        # Hypothesis likes small seeds; equal seeds would give related arrays.
+        used = descriptor.seed in {d.seed for d in fresh}
+        (spare if key in seen or used else fresh).append(descriptor)
+        seen.add(key)
+    chosen = (fresh + spare)[: batch.count]
+    if len(chosen) < batch.count:
+        message = f"{spec.id}: only {len(chosen)} of {batch.count} cases could be drawn; widen the ranges"
+        raise ExerciseError([Problem(entry.file, entry.line, "random.count", message)])
+    return chosen

@@ -1,0 +1,96 @@
+"""Worked submissions: examples beside which the result stands that they must get.
+
+``submissions/NAME/FILE.py`` has its expectation in ``FILE.expected.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, TypeAdapter
+
+from grader.errors import Problem
+from grader.exercise import yaml_source
+from grader.exercise.models import Model
+from grader.exercise.source import shown, validate_document
+from grader.result import CaseResult, Result
+
+ENDING = ".expected.yaml"
+
+
+class ExpectedPolicy(Model):
+    """What the policy check must say; each of ``lines`` must be among the lines it names."""
+
+    status: Literal["clean", "violated", "suspicious"] = "clean"
+    rules: list[str] = Field(default_factory=list)
+    lines: list[int] = Field(default_factory=list)
+
+
+class Expected(Model):
+    """The result that a worked submission must get.
+
+    ``loses`` names clauses in each of which at least one case must fail, ``keeps`` clauses in which none
+    may fail; a case that was skipped counts for neither.
+    """
+
+    status: Literal["passed", "failed", "not_loadable"]
+    score: Literal["full", "zero", "partial", "below_full"]
+    loses: list[str] = Field(default_factory=list)
+    keeps: list[str] = Field(default_factory=list)
+    policy: ExpectedPolicy = ExpectedPolicy()
+
+
+@dataclass(frozen=True)
+class Worked:
+    """One worked submission."""
+
+    path: Path
+    expected: Expected
+    file: str
+
+
+def read_worked(folder: Path, problems: list[Problem]) -> Iterator[Worked]:
+    """The worked submissions of a folder; faults of their expectations are appended to ``problems``."""
+    for path in sorted(folder.glob("*.py")):
+        beside = path.with_name(path.stem + ENDING)
+        if not beside.is_file():
+            problems.append(Problem(shown(path), 0, "", f"has no {beside.name} beside it"))
+            continue
+        document = yaml_source.load(beside, shown(beside))
+        expected = validate_document(TypeAdapter(Expected), document, document.data, (), problems)
+        if expected is not None:
+            yield Worked(path, expected, shown(beside))
+
+
+def failing_clauses(cases: tuple[CaseResult, ...]) -> set[str]:
+    """Clauses with at least one case that was judged and did not pass."""
+    return {c.clause for c in cases if c.verdict not in ("passed", "skipped", "grader_fault")}
+
+
+def disagreements(expected: Expected, result: Result) -> list[str]:
+    """In what a result is not the expected one; empty when it is."""
+    found: list[str] = []
+    if result.status != expected.status:
+        found.append(f"status {result.status}, expected {expected.status} ({result.message})")
+    score = result.score or 0.0
+    fits = {
+        "full": score == result.max_score,
+        "zero": score == 0,
+        "partial": 0 < score < result.max_score,
+        "below_full": score < result.max_score,
+    }
+    if not fits[expected.score]:
+        found.append(f"score {score:g} of {result.max_score:g}, expected {expected.score.replace('_', ' ')}")
+    failing = failing_clauses(result.cases)
+    found += [f"loses nothing in the clause {c}" for c in expected.loses if c not in failing]
+    found += [f"loses points in the clause {c}, which it should keep" for c in expected.keeps if c in failing]
+    if result.policy.status != expected.policy.status:
+        found.append(f"policy {result.policy.status}, expected {expected.policy.status}")
+    rules = {v.rule for v in result.policy.violations}
+    lines = {v.line for v in result.policy.violations}
+    found += [f"no violation of the rule {r}" for r in expected.policy.rules if r not in rules]
+    found += [f"no violation named in line {n}" for n in expected.policy.lines if n not in lines]
+    return found

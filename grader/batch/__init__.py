@@ -1,0 +1,1 @@
+"""Many: a class graded by local workers."""

@@ -1,0 +1,42 @@
+"""Faults that a user can mend, told without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class GraderError(Exception):
+    """The command, a path or an exercise is at fault; the message says what to do next.
+
+    Commands end with status 2 on it.
+    """
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One fault in an exercise's files.
+
+    Attributes:
+        file: Path of the file, as the user would write it.
+        line: 1-based line, or 0 when the file as a whole is meant.
+        key: Dotted path of the YAML key, such as ``[3].arrays.w_emb.scale``; empty for the whole file.
+        message: What was found and what was expected.
+    """
+
+    file: str
+    line: int
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: {self.key}: {self.message}" if self.key else f"{where}: {self.message}"
+
+
+class ExerciseError(GraderError):
+    """An exercise's files hold one or more faults."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))

@@ -1,0 +1,1 @@
+"""What is asked: exercises and cases in YAML, array recipes, the pack."""

@@ -1,0 +1,147 @@
+"""Building packs from an exercise's sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.errors import ExerciseError, Problem
+from grader.exercise import pack as packs
+from grader.exercise.assemble import AssembledCase, assemble, plain_call
+from grader.exercise.calls import PhaseBuilder
+from grader.exercise.expressions import evaluate
+from grader.exercise.frozen import Frozen
+from grader.exercise.models import Exercise, Relation
+from grader.exercise.pack import PackCase, PackExercise
+from grader.exercise.reference import Entry, load_entry
+from grader.exercise.source import ExerciseSource
+
+
+def call_reference(entry: Entry, assembled: AssembledCase) -> list[NDArray[Any]]:
+    """The reference's answer to each call of a case.
+
+    Raises:
+        ExerciseError: The reference fails on it.
+    """
+    answers = []
+    for call in assembled.calls:
+        try:
+            with np.errstate(all="ignore"):
+                answers.append(np.asarray(entry(*plain_call(call))))
+        except Exception as error:
+            placed = assembled.placed
+            message = f"{placed.case.id}: the reference fails on it: {type(error).__name__}: {error}"
+            raise ExerciseError([Problem(placed.file, placed.line, "", message)]) from error
+    return answers
+
+
+def answer_shape(exercise: Exercise, assembled: AssembledCase, answer: NDArray[Any]) -> tuple[int, ...]:
+    """The reference's shape, checked against the exercise's ``returns``.
+
+    Raises:
+        ExerciseError: A dim of ``returns`` that the case fixes has another value.
+    """
+    dims = assembled.case.dims
+    symbols = exercise.returns.shape
+    fixed = [evaluate(s, dims) if not (isinstance(s, str) and s not in dims) else None for s in symbols]
+    matches = len(fixed) == answer.ndim and all(
+        f is None or f == n for f, n in zip(fixed, answer.shape, strict=False)
+    )
+    if not matches:
+        placed = assembled.placed
+        message = f"{placed.case.id}: the reference returns the shape {answer.shape}, expected {symbols}"
+        raise ExerciseError([Problem(placed.file, placed.line, "", message)])
+    return answer.shape
+
+
+def build_pack(source: ExerciseSource, frozen: Frozen, *, student: bool = False) -> bytes:
+    """The bytes of an exercise's pack.
+
+    Args:
+        source: The exercise.
+        frozen: What was found when it was frozen.
+        student: Leave the hidden cases out.
+
+    Raises:
+        ExerciseError: A case can't be made, or its arrays are not the ones that were frozen.
+    """
+    entry = load_entry(source.reference_folder, "model", source.exercise.entry)
+    builders = {name: PhaseBuilder() for name in packs.PHASES}
+    cases: list[PackCase] = []
+    expected: dict[str, NDArray[np.float64]] = {}
+    for placed in source.cases(frozen.batches):
+        case = placed.case
+        if student and case.visibility == "hidden":
+            continue
+        assembled = assemble(source.exercise, placed)
+        measured = frozen.cases.get(case.id)
+        if measured is None or measured.inputs != assembled.inputs_digest:
+            command = f"grader validate {source.name} --write"
+            message = f"{case.id}: its arrays are not those of frozen.json; run: {command}"
+            raise ExerciseError([Problem(placed.file, placed.line, "", message)])
+        answers = call_reference(entry, assembled)
+        shapes = [answer_shape(source.exercise, assembled, a) for a in answers]
+        steps, step_shapes = _add_steps(builders[case.visibility], assembled, shapes)
+        check, options = case.check, {}
+        if isinstance(check, Relation):
+            options = check.model_dump(exclude={"relation", "change"}, exclude_none=True)
+            check = check.relation  # type: ignore[assignment]
+        scale = float(np.max(np.abs(answers[0]), initial=0.0)) if answers[0].size else 0.0
+        if check == "compare":
+            expected[case.id] = answers[0].astype(np.float64)
+        cases.append(
+            PackCase(
+                id=case.id,
+                group=placed.group,
+                title=case.title,
+                clause=case.clause,
+                points=case.points,
+                visibility=case.visibility,
+                requires=tuple(case.requires),
+                hint=case.hint,
+                check=str(check),
+                options=options,
+                steps=tuple(steps),
+                shapes=tuple(step_shapes),
+                tolerance=measured.tolerance,
+                scale=scale if np.isfinite(scale) and scale > 0 else 1.0,
+            )
+        )
+    blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
+    return packs.dump(_pack_exercise(source), cases, blocks, expected, student=student, sources=source.digest)
+
+
+def _add_steps(
+    builder: PhaseBuilder, assembled: AssembledCase, shapes: list[tuple[int, ...]]
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Append a case's steps; the relation decides which."""
+    check = assembled.case.check
+    relation = check.relation if isinstance(check, Relation) else check
+    steps = [builder.add_call(call) for call in assembled.calls]
+    step_shapes = list(shapes)
+    if relation == "same_on_repeat":
+        steps.append(builder.add_call(assembled.calls[0]))
+        step_shapes.append(shapes[0])
+    elif relation == "earlier_answer_kept":
+        steps.append(builder.add_reread(steps[0]))
+        step_shapes.append(shapes[0])
+    return steps, step_shapes
+
+
+def _pack_exercise(source: ExerciseSource) -> PackExercise:
+    exercise = source.exercise
+    return PackExercise(
+        name=source.name,
+        title=exercise.title,
+        entry=exercise.entry,
+        packages=tuple(exercise.packages),
+        parameters=tuple(exercise.parameters),
+        shapes={name: p.shape for name, p in exercise.parameters.items()}
+        | {"return": exercise.returns.shape},
+        dtypes=tuple(exercise.returns.dtype),
+        limits=exercise.limits.model_dump(),
+        clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
+        policy=source.policy.model_dump(exclude_none=True),
+    )

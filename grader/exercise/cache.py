@@ -1,0 +1,76 @@
+"""Built packs, kept in the user's cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+import grader
+from grader.errors import GraderError
+from grader.exercise import pack as packs
+from grader.exercise.roots import source_files
+
+
+def cache_folder() -> Path:
+    """Where built packs are kept: GRADER_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("GRADER_CACHE")
+    if chosen:
+        return Path(chosen)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("mlm-grader", appauthor=False)
+
+
+def _key(files: Iterable[Path], base: Path) -> str:
+    hasher = hashlib.sha256(f"{packs.SCHEMA} {grader.__version__} {np.__version__}".encode())
+    for path in files:
+        with contextlib.suppress(OSError):
+            data = path.read_bytes()
+            hasher.update(f"\0{path.relative_to(base)}\0{len(data)}\0".encode() + data)
+    return hasher.hexdigest()
+
+
+def cached_pack(root: Path, name: str, *, student: bool = False) -> packs.Pack:
+    """The pack of an exercise, built anew only when one of its files has changed.
+
+    Raises:
+        GraderError: The exercise is at fault, or ``frozen.json`` is missing or stale.
+    """
+    package = Path(__file__).resolve().parent
+    # The code that makes arrays and packs is part of what a pack is made from.
+    key = _key(source_files(root, name), root) + _key(sorted(package.glob("*.py")), package)
+    key = hashlib.sha256(key.encode()).hexdigest()[:32]
+    path = cache_folder() / f"{name}-{key}{'-student' if student else ''}.pack"
+    with contextlib.suppress(OSError, GraderError):
+        if path.is_file():
+            return packs.load(path)
+    # Reading YAML takes several times as long as loading a built pack: imported only when it is needed.
+    from grader.exercise.build import build_pack
+    from grader.exercise.source import load
+
+    source = load(root / "cases" / name)
+    data = build_pack(source, source.require_fresh_frozen(), student=student)
+    # A cache that can't be written costs time, not results.
+    with contextlib.suppress(OSError):
+        write_atomically(path, data)
+    return packs.loads(data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the whole of it or nothing. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

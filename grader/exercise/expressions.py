@@ -1,0 +1,104 @@
+"""Arithmetic over an exercise's dims, as written in YAML: ``D % num_heads == 0``, ``1/sqrt(D)``."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+Number = int | float
+
+_BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Number, Number], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: dict[str, Callable[..., Number]] = {"sqrt": math.sqrt, "min": min, "max": max, "abs": abs}
+MAX_LENGTH = 200
+
+
+class ExpressionError(ValueError):
+    """An expression can't be parsed, names something unknown, or can't be evaluated."""
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> ast.expr:
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"has {len(text)} characters; at most {MAX_LENGTH} are read")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ExpressionError(f"{text!r} is no arithmetic expression such as 1/sqrt(D)") from None
+
+
+def names(text: str) -> set[str]:
+    """The dims that an expression uses.
+
+    Raises:
+        ExpressionError: ``text`` can't be parsed.
+    """
+    return {
+        node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name) and node.id not in _FUNCTIONS
+    }
+
+
+def evaluate(expression: str | Number, values: Mapping[str, Number]) -> Number:
+    """The value of an expression where its names have the given values.
+
+    Allowed are numbers, names, ``+ - * / // %``, comparisons, ``and``, ``or``, ``not`` and the
+    functions sqrt, min, max and abs. A comparison gives True or False.
+
+    Raises:
+        ExpressionError: Anything else is used, a name is unknown, or the arithmetic fails.
+    """
+    if not isinstance(expression, str):
+        return expression
+    try:
+        return _evaluate(_parse(expression), values)
+    except (ArithmeticError, ValueError) as error:
+        if isinstance(error, ExpressionError):
+            raise
+        raise ExpressionError(f"{expression!r} can't be computed: {error}") from None
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Number]) -> Number:
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return value
+        case ast.Name(id=name):
+            if name not in values:
+                raise ExpressionError(f"{name!r} is unknown here; known are {', '.join(sorted(values))}")
+            return values[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _evaluate(operand, values)
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+            return _BINARY[type(op)](_evaluate(left, values), _evaluate(right, values))
+        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(
+            type(op) in _COMPARE for op in ops
+        ):
+            terms = [_evaluate(term, values) for term in (left, *comparators)]
+            return all(_COMPARE[type(op)](a, b) for op, a, b in zip(ops, terms[:-1], terms[1:], strict=True))
+        case ast.BoolOp(op=op, values=parts):
+            results = [bool(_evaluate(part, values)) for part in parts]
+            return all(results) if isinstance(op, ast.And) else any(results)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*[_evaluate(arg, values) for arg in args])
+    raise ExpressionError(
+        f"{ast.unparse(node)!r} is not allowed; "
+        "use numbers, dims, + - * / // %, comparisons, sqrt, min, max, abs"
+    )

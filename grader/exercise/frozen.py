@@ -1,0 +1,106 @@
+"""``frozen.json``: what the author's slow run found, reviewed and committed beside the YAML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.errors import ExerciseError, Problem
+
+SCHEMA = "grader.frozen/1"
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """One drawn case: everything its arrays are made from.
+
+    Attributes:
+        dims: Value of each dim.
+        seed: Seed of the arrays.
+        dtype: Dtype of the float parameters.
+        layouts: Memory layout of each array parameter.
+        read_only: Whether the arrays arrive read-only.
+    """
+
+    dims: dict[str, int]
+    seed: int
+    dtype: str
+    layouts: dict[str, str]
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured on one case.
+
+    Attributes:
+        inputs: SHA-256 of the case's input bytes.
+        noise: Largest norm-wise error of the honest float32 runs, relative to the largest magnitude of
+            the expected answer; None where a case has no expected value.
+        float64_noise: The same for the honest float64 runs.
+        run: Name of the run with the largest error.
+        tolerance: What is accepted, relative in the same way; None where nothing is compared.
+        at_least: For ``differs`` relations, the smallest change that the reference shows.
+    """
+
+    inputs: str
+    noise: float | None = None
+    float64_noise: float | None = None
+    run: str | None = None
+    tolerance: float | None = None
+    at_least: float | None = None
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The content of ``frozen.json``; ``sources`` is the digest of the files that it was made from."""
+
+    sources: str
+    batches: Mapping[str, list[Descriptor]]
+    cases: Mapping[str, Measured]
+
+    def dumps(self) -> str:
+        """Canonical JSON text, one case a line so that a review shows what changed."""
+
+        def line(value: Any) -> str:
+            return json.dumps(value, sort_keys=True)
+
+        out = ["{", f'"schema": {line(SCHEMA)},', f'"sources": {line(self.sources)},', '"batches": {']
+        batches = []
+        for name, descriptors in sorted(self.batches.items()):
+            drawn = ",\n".join(line(asdict(d)) for d in descriptors)
+            batches.append(f"{line(name)}: [\n{drawn}\n]")
+        out += [",\n".join(batches), "},", '"cases": {']
+        rows = [
+            f"{line(name)}: {line({k: v for k, v in asdict(m).items() if v is not None})}"
+            for name, m in sorted(self.cases.items())
+        ]
+        out += [",\n".join(rows), "}", "}"]
+        return "\n".join(out) + "\n"
+
+
+def load(path: Path, shown_as: str) -> Frozen | None:
+    """Read ``frozen.json``; None when there is none yet.
+
+    Raises:
+        ExerciseError: The file is damaged.
+    """
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"its schema is {data['schema']!r}, expected {SCHEMA!r}")
+        return Frozen(
+            sources=data["sources"],
+            batches={k: [Descriptor(**d) for d in rows] for k, rows in data["batches"].items()},
+            cases={k: Measured(**m) for k, m in data["cases"].items()},
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        problem = Problem(
+            shown_as, 0, "", f"is damaged ({error}); make it anew with: grader validate --write"
+        )
+        raise ExerciseError([problem]) from None

@@ -1,0 +1,433 @@
+"""The YAML files of an exercise as validated models.
+
+Every model refuses unknown keys with the near miss named. The models are also the source of the
+JSON Schema that editors use (`grader schema`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from grader.exercise import expressions
+from grader.exercise.near import did_you_mean
+
+
+def _error(kind: str, said: str, **context: Any) -> PydanticCustomError:
+    """An error whose text is complete; pydantic's own templates know no formatting."""
+    return PydanticCustomError(kind, "{said}", {"said": said, **context})
+
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+Expression = str | int | float
+DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
+Dtype = Literal["float64", "float32", "int64", "int32", "uint8", "bool"]
+Layout = Literal["c", "fortran", "strided"]
+
+
+class Model(BaseModel):
+    """A frozen mapping with known keys only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, strict=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise _error("mapping", f"expected a mapping with the keys {', '.join(cls._keys())}")
+        for key in data:
+            if key not in cls._keys():
+                hint = did_you_mean(str(key), cls._keys())
+                raise _error("unknown_key", f"unknown key {key!r}{hint}", key=key)
+        return data
+
+    @classmethod
+    def _keys(cls) -> list[str]:
+        return [field.alias or name for name, field in cls.model_fields.items()]
+
+
+def _number_only(value: Any) -> Any:
+    """A flag is no number: ``points: true`` is a slip, not one point."""
+    if isinstance(value, bool):
+        raise _error("number", f"expected a number, found {str(value).lower()}")
+    return value
+
+
+def _flag_only(value: Any) -> Any:
+    if not isinstance(value, bool):
+        said = f"; write {'true' if value in ('yes', 'on', 'y') else 'false'}" if value in _SAID else ""
+        raise _error("flag", f"expected true or false, found {value!r}{said}")
+    return value
+
+
+_SAID = ("yes", "no", "on", "off", "y", "n")
+Points = Annotated[float, BeforeValidator(_number_only), Field(ge=0, le=1000)]
+Flag = Annotated[bool, BeforeValidator(_flag_only)]
+Count = Annotated[int, BeforeValidator(_number_only), Field(ge=0)]
+
+
+# --- arrays ---------------------------------------------------------------------------------
+
+
+class Integers(Model):
+    """Whole numbers drawn evenly from ``from`` up to but without ``below``."""
+
+    from_: Expression = Field(0, alias="from")
+    below: Expression
+
+
+class Normal(Model):
+    """Numbers of mean ``mean`` and standard deviation ``scale``; equal along ``same_along`` when given."""
+
+    scale: Expression = 1
+    mean: Expression = 0
+    same_along: int | None = None
+
+
+class Uniform(Model):
+    """Numbers drawn evenly between ``low`` and ``high``."""
+
+    low: Expression = 0
+    high: Expression = 1
+
+
+class Values(Model):
+    """How an array's values are made; exactly one key."""
+
+    integers: Integers | None = None
+    bernoulli: Annotated[float, Field(ge=0, le=1)] | None = None
+    normal: Normal | None = None
+    uniform: Uniform | None = None
+    constant: Expression | None = None
+    literal: Any = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Values:
+        if len(self.model_fields_set) != 1:
+            raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
+        return self
+
+
+Word = Literal["zeros", "ones", "identity"]
+
+
+class Edit(Model):
+    """Sets the elements at ``at`` (one entry an axis, ``"*"`` for all, fewer entries leave the last axes
+    whole) to a number or a list of numbers."""
+
+    at: list[int | Literal["*"]]
+    to: Any
+
+
+ValueRecipe = Word | float | Values
+
+
+class PartChange(Model):
+    """A part of an array is replaced by other values, multiplied, or both."""
+
+    values: ValueRecipe | None = None
+    scale: Expression | None = None
+
+
+class ArrayChange(Model):
+    """How a case's array differs from the exercise's recipe; applied in the order of the keys."""
+
+    values: ValueRecipe | None = None
+    shape: list[Expression] | None = None
+    set: dict[str, ValueRecipe | PartChange] = {}
+    scale: Expression | None = None
+    edits: list[Edit] = []
+    dtype: Dtype | None = None
+    layout: Layout | None = None
+    read_only: Flag | None = None
+
+
+class Parts(Model):
+    """Names for the slices along one axis."""
+
+    axis: int
+    names: list[Identifier]
+
+
+class Parameter(Model):
+    """One argument of the entry point: an array with a symbolic shape, or a scalar."""
+
+    shape: list[Expression] | None = None
+    values: ValueRecipe | None = None
+    dtype: Dtype = "float64"
+    parts: Parts | None = None
+    scalar: Expression | None = None
+
+    @model_validator(mode="after")
+    def _array_or_scalar(self) -> Parameter:
+        if (self.scalar is None) == (self.shape is None):
+            raise _error("one_of", "expected shape and values, or scalar")
+        if self.shape is not None and self.values is None:
+            raise _error("one_of", "expected values beside shape")
+        return self
+
+
+# --- exercise.yaml --------------------------------------------------------------------------
+
+
+class Returns(Model):
+    """What the entry point returns."""
+
+    container: Literal["array"] = "array"
+    shape: list[Expression]
+    dtype: list[Literal["float64", "float32"]] = ["float32", "float64"]
+
+
+def _bytes(value: Any) -> Any:
+    if isinstance(value, str):
+        number, _, unit = value.strip().partition(" ")
+        factors = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+        if number.isdigit() and unit in factors:
+            return int(number) * factors[unit]
+        raise _error("bytes", f"expected a size such as 64 KiB or 1 GiB, found {value!r}")
+    return _number_only(value)
+
+
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1)]
+
+
+class Limits(Model):
+    """What one submission may use. Seconds are of processor time; memory and output are in bytes."""
+
+    seconds_per_call: Annotated[float, BeforeValidator(_number_only), Field(gt=0, le=3600)] = 5
+    seconds: Annotated[float, BeforeValidator(_number_only), Field(gt=0, le=36000)] = 60
+    memory: Bytes = 1 << 30
+    output: Bytes = 64 << 10
+
+
+class Work(Model):
+    """Scalar multiply-adds of one call, and how many a case and the whole pack may need."""
+
+    expression: str
+    per_case: int = Field(1_000_000, gt=0)
+    in_all: int = Field(5_000_000, gt=0)
+
+
+class Clause(Model):
+    """A sentence of the statement that can be wrong."""
+
+    title: str
+    text: str = ""
+
+
+class Exercise(Model):
+    """The content of ``exercise.yaml``.
+
+    ``groups`` names the case files in the order in which their cases run and are shown; files that it
+    leaves out follow by name.
+    """
+
+    exercise: Identifier
+    title: str
+    entry: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    packages: list[str] = ["numpy"]
+    dims: dict[str, str]
+    constraints: list[str] = []
+    parameters: dict[str, Parameter]
+    returns: Returns
+    limits: Limits = Limits()
+    work: Work | None = None
+    clauses: dict[Identifier, Clause]
+    groups: list[str] = []
+
+    @field_validator("dims")
+    @classmethod
+    def _bounds(cls, dims: dict[str, str]) -> dict[str, str]:
+        for name, bound in dims.items():
+            try:
+                expressions.evaluate(f"{name} {bound}", {**dict.fromkeys(dims, 1)})
+            except expressions.ExpressionError:
+                raise _error(
+                    "bound", f"the bound of {name} is {bound!r}; expected one such as '>= 1'"
+                ) from None
+        return dims
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Exercise:
+        known = list(self.dims)
+        returned = {e for e in self.returns.shape if isinstance(e, str) and e.isidentifier()}
+        texts: list[tuple[str, Any]] = [("constraints", c) for c in self.constraints]
+        for name, parameter in self.parameters.items():
+            used_in = parameter.shape if parameter.shape is not None else [parameter.scalar]
+            texts += [(f"parameters.{name}", expression) for expression in used_in]
+        if self.work:
+            texts.append(("work.expression", self.work.expression))
+            known += sorted(returned - set(known))
+        for where, text in texts:
+            if isinstance(text, str):
+                for used in sorted(expressions.names(text) - set(known)):
+                    raise _error("unknown_dim", f"{where} uses {used!r}{did_you_mean(used, known)}")
+        return self
+
+
+# --- case files -----------------------------------------------------------------------------
+
+
+class Take(Model):
+    """Keeps the given indices along an axis, in the given order."""
+
+    axis: int = 0
+    indices: list[int]
+
+
+class Change(Model):
+    """How an argument of a relation's second call differs from the first call's; exactly one key."""
+
+    take: Take | None = None
+    edits: list[Edit] | None = None
+    fill: float | None = None
+    values: ValueRecipe | None = None
+    scalar: int | float | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Change:
+        if len(self.model_fields_set) != 1:
+            raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
+        return self
+
+
+RelationName = Literal[
+    "equals", "differs", "same_on_repeat", "earlier_answer_kept", "inputs_unchanged", "output_not_aliased"
+]
+
+
+class Relation(Model):
+    """A property of one or two calls that needs no expected value.
+
+    - ``equals``: ``rows`` of the first answer equal ``other_rows`` of the second (all rows when left out).
+    - ``differs``: each of ``rows`` differs from its partner in ``other_rows`` by at least ``at_least``,
+      relative to the larger of the two answers.
+    - ``same_on_repeat``: the same call gives the same answer again, also after another call in between
+      (the one that ``change`` describes, when given).
+    - ``earlier_answer_kept``: the first answer still holds the same bytes after a second call.
+    - ``inputs_unchanged``: bytes, dtype and shape of ``argument`` are as before, in this call and in every
+      other call of the same visibility.
+    - ``output_not_aliased``: the answer shares no memory with an argument.
+    """
+
+    relation: RelationName
+    change: dict[str, Change] = {}
+    rows: list[int] | None = None
+    other_rows: list[int] | None = None
+    at_least: float = Field(1e-3, gt=0)
+    argument: str | None = None
+
+    @model_validator(mode="after")
+    def _keys_fit(self) -> Relation:
+        given = self.model_fields_set - {"relation"}
+        allowed: dict[str, set[str]] = {
+            "equals": {"change", "rows", "other_rows"},
+            "differs": {"change", "rows", "other_rows", "at_least"},
+            "same_on_repeat": {"change"},
+            "earlier_answer_kept": {"change"},
+            "inputs_unchanged": {"argument"},
+            "output_not_aliased": set(),
+        }
+        needed: dict[str, set[str]] = {
+            "equals": {"change"},
+            "differs": {"change"},
+            "earlier_answer_kept": {"change"},
+            "inputs_unchanged": {"argument"},
+        }
+        for key in sorted(given - allowed[self.relation]):
+            raise _error("unknown_key", f"the relation {self.relation} takes no {key!r}", key=key)
+        for key in sorted(needed.get(self.relation, set()) - given):
+            raise _error("missing", f"the relation {self.relation} needs {key!r}", key=key)
+        return self
+
+
+Check = Literal["compare", "finite"] | Relation
+
+
+class CaseBase(Model):
+    """What a single case and a random batch have in common."""
+
+    id: Identifier
+    title: str = ""
+    clause: str
+    points: Points
+    visibility: Literal["public", "hidden"] = "public"
+    arrays: dict[str, ArrayChange] = {}
+    check: Check = "compare"
+    requires: list[str] = []
+    hint: str = ""
+    tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
+
+
+class Case(CaseBase):
+    """One case: dims and arrays of a call, and what is checked of its answer."""
+
+    dims: dict[str, int]
+    seed: Count | None = None
+
+
+class Range(Model):
+    """The smallest and the largest value that a dim is drawn from."""
+
+    from_: int = Field(alias="from")
+    to: int
+
+
+class RandomBatch(Model):
+    """How many cases are drawn, from which seed, and how large."""
+
+    count: int = Field(ge=1, le=500)
+    seed: Count
+    dims: dict[str, Range]
+    dtypes: list[Dtype] = ["float64"]
+    layouts: list[Layout] = ["c"]
+    read_only: Flag = False
+
+
+class RandomCases(CaseBase):
+    """A batch of cases whose descriptors Hypothesis draws; ids are ``ID_01``, ``ID_02`` and so on.
+
+    ``points`` are for each of them.
+    """
+
+    random: RandomBatch
+
+
+# --- policy.yaml ----------------------------------------------------------------------------
+
+
+class PolicyRule(Model):
+    """Helpers that a submission may not use, and what to write instead."""
+
+    id: Identifier
+    title: str
+    why: str = ""
+    instead: str
+    names: list[str] = []
+    methods: list[str] = []
+
+
+class PolicyEffect(Model):
+    """What a violation does to the score; exactly one key."""
+
+    no_points: Flag | None = None
+    deduct: Points | None = None
+    cap: Points | None = None
+    note: Flag | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> PolicyEffect:
+        if len(self.model_fields_set) != 1:
+            raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
+        return self
+
+
+class Policy(Model):
+    """The content of ``policy.yaml``."""
+
+    effect: PolicyEffect = PolicyEffect(no_points=True)
+    rules: list[PolicyRule] = []
+    allowed: list[str] = []
+    array_libraries: list[str] = []

@@ -1,0 +1,211 @@
+"""The pack: everything that grading needs, in one data-only file.
+
+A pack is a safetensors file. Its metadata holds one key, ``grader``, with sorted JSON: the exercise, its
+policy and the cases. Its tensors are the phases' blocks (``phase.NAME``, see `grader.exercise.calls`) and
+the expected answers (``expected.CASE``). A student's pack is the same file without the hidden cases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors import deserialize as parse_tensors
+from safetensors.numpy import save as save_tensors
+
+from grader.errors import GraderError
+from grader.exercise.calls import PlacedArgument, read_plan
+
+SCHEMA = "grader.pack/1"
+PHASES = ("public", "hidden")
+
+
+@dataclass(frozen=True)
+class PackCase:
+    """One case as grading sees it.
+
+    Attributes:
+        id: Unique within the pack.
+        group: The case file it stands in.
+        title: One line for people; may be empty.
+        clause: The clause of the statement that it tests.
+        points: What it is worth.
+        visibility: ``public`` or ``hidden``; also the name of its phase.
+        requires: Ids of cases that must pass for this one to count.
+        hint: Shown to a student when it fails; may be empty.
+        check: ``compare``, ``finite`` or the name of a relation.
+        options: The relation's parameters (``rows``, ``other_rows``, ``at_least``, ``argument``).
+        steps: Numbers of its steps within its phase.
+        shapes: Expected shape of the answer of each step.
+        tolerance: Largest accepted error relative to ``scale``; None where no values are compared.
+        scale: Largest magnitude of the expected answer (1 where that is 0).
+    """
+
+    id: str
+    group: str
+    title: str
+    clause: str
+    points: float
+    visibility: str
+    requires: tuple[str, ...]
+    hint: str
+    check: str
+    options: Mapping[str, Any]
+    steps: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    tolerance: float | None
+    scale: float
+
+
+@dataclass(frozen=True)
+class PackExercise:
+    """The exercise as grading sees it: what ``exercise.yaml`` says, in plain values."""
+
+    name: str
+    title: str
+    entry: str
+    packages: tuple[str, ...]
+    parameters: tuple[str, ...]
+    shapes: Mapping[str, Any]
+    dtypes: tuple[str, ...]
+    limits: Mapping[str, float]
+    clauses: Mapping[str, Mapping[str, str]]
+    policy: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack in memory.
+
+    Attributes:
+        id: ``sha256:`` and the digest of the file's bytes.
+        exercise: What is asked.
+        cases: All cases, in the order in which they are shown.
+        blocks: The block of each phase, by name.
+        tensors: The expected answers by case id.
+        data: The file's bytes.
+        student: Whether hidden cases were left out.
+        sources: Digest of the sources that it was frozen from.
+    """
+
+    id: str
+    exercise: PackExercise
+    cases: tuple[PackCase, ...]
+    blocks: Mapping[str, bytes]
+    tensors: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    data: bytes = field(repr=False)
+    student: bool = False
+    sources: str = ""
+
+    @cached_property
+    def max_score(self) -> float:
+        """The sum of the cases' points."""
+        return sum(case.points for case in self.cases)
+
+    @cached_property
+    def plans(self) -> dict[str, list[list[PlacedArgument] | int]]:
+        """The steps of each phase."""
+        return {name: read_plan(block) for name, block in self.blocks.items()}
+
+    def expected(self, case: PackCase) -> NDArray[np.float64]:
+        """The expected answer of a ``compare`` case."""
+        return self.tensors[case.id]
+
+    def arguments(self, case: PackCase, call: int = 0) -> list[tuple[str, Any]]:
+        """Name and value of each argument of one of the case's calls."""
+        step = self.plans[case.visibility][case.steps[call]]
+        assert not isinstance(step, int)
+        block = self.blocks[case.visibility]
+        values = [a.read(block) if not isinstance(a, int | float) else a for a in step]
+        return list(zip(self.exercise.parameters, values, strict=True))
+
+
+def dump(
+    exercise: PackExercise,
+    cases: Sequence[PackCase],
+    blocks: Mapping[str, bytes],
+    expected: Mapping[str, NDArray[np.float64]],
+    *,
+    student: bool,
+    sources: str,
+) -> bytes:
+    """The bytes of a pack; the same content gives the same bytes."""
+    meta = {
+        "schema": SCHEMA,
+        "exercise": asdict(exercise),
+        "cases": [asdict(case) for case in cases],
+        "student": student,
+        "sources": sources,
+    }
+    tensors: dict[str, NDArray[Any]] = {
+        f"phase.{name}": np.frombuffer(block, np.uint8) for name, block in sorted(blocks.items())
+    }
+    tensors |= {
+        f"expected.{name}": np.ascontiguousarray(a, np.float64) for name, a in sorted(expected.items())
+    }
+    data: bytes = save_tensors(tensors, {"grader": json.dumps(meta, sort_keys=True, separators=(",", ":"))})
+    return data
+
+
+def load(path: Path) -> Pack:
+    """Read a pack.
+
+    Raises:
+        GraderError: The file can't be read or is no pack of this version.
+    """
+    try:
+        return loads(path.read_bytes())
+    except OSError as error:
+        raise GraderError(f"{path} can't be read: {error.strerror}") from None
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise GraderError(
+            f"{path} is no pack ({error}); make one with: grader pack NAME --out FILE"
+        ) from None
+
+
+def loads(data: bytes) -> Pack:
+    """Parse a pack's bytes. Raises SafetensorError, ValueError, KeyError or TypeError on damage."""
+    header_length = int.from_bytes(data[:8], "little")
+    if not 2 <= header_length <= len(data) - 8:
+        raise ValueError("it is cut short or damaged")
+    header = json.loads(data[8 : 8 + header_length])
+    meta = json.loads(header["__metadata__"]["grader"])
+    if meta["schema"] != SCHEMA:
+        raise ValueError(f"its schema is {meta['schema']}, expected {SCHEMA}")
+    tensors = cast(dict[str, Any], dict(parse_tensors(data)))  # type: ignore[no-untyped-call]
+    exercise = PackExercise(**{k: _frozen(v) for k, v in meta["exercise"].items()})
+    expected: dict[str, NDArray[np.float64]] = {}
+    blocks: dict[str, bytes] = {}
+    for name, tensor in tensors.items():
+        kind, _, label = name.partition(".")
+        if kind == "phase":
+            blocks[label] = bytes(tensor["data"])
+        elif kind == "expected":
+            expected[label] = np.frombuffer(tensor["data"], "<f8").reshape(tensor["shape"])
+    return Pack(
+        id=f"sha256:{hashlib.sha256(data).hexdigest()}",
+        exercise=exercise,
+        cases=tuple(_case(case) for case in meta["cases"]),
+        blocks={name: blocks[name] for name in PHASES if name in blocks},
+        tensors=expected,
+        data=data,
+        student=meta["student"],
+        sources=meta["sources"],
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _case(data: dict[str, Any]) -> PackCase:
+    shapes = tuple(tuple(shape) for shape in data.pop("shapes"))
+    return PackCase(**{k: _frozen(v) for k, v in data.items()}, shapes=shapes)

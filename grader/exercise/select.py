@@ -1,0 +1,54 @@
+"""A part of a pack: some of its cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from grader.errors import GraderError
+from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray
+from grader.exercise.near import did_you_mean
+from grader.exercise.pack import Pack, PackCase
+
+
+def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
+    """The pack with only the named cases and the cases of the named clauses; what they require is dropped.
+
+    Raises:
+        GraderError: A name is unknown.
+    """
+    ids = [case.id for case in pack.cases]
+    for name in cases:
+        if name not in ids:
+            raise GraderError(f"no case {name!r} in {pack.exercise.name}{did_you_mean(name, ids)}")
+    known = list(pack.exercise.clauses)
+    for name in clauses:
+        if name not in known:
+            raise GraderError(f"no clause {name!r} in {pack.exercise.name}{did_you_mean(name, known)}")
+    chosen = [case for case in pack.cases if case.id in cases or case.clause in clauses]
+    builders: dict[str, PhaseBuilder] = {}
+    kept: list[PackCase] = []
+    for case in chosen:
+        builder = builders.setdefault(case.visibility, PhaseBuilder())
+        steps = _copy_steps(pack, case, builder)
+        kept.append(replace(case, steps=tuple(steps), requires=()))
+    blocks = {name: builders[name].finish() for name in pack.blocks if name in builders}
+    return replace(pack, cases=tuple(kept), blocks=blocks)
+
+
+def _copy_steps(pack: Pack, case: PackCase, builder: PhaseBuilder) -> list[int]:
+    """The case's steps appended to a new phase; their new numbers."""
+    plan = pack.plans[case.visibility]
+    block = pack.blocks[case.visibility]
+    numbers: dict[int, int] = {}
+    for old in case.steps:
+        step = plan[old]
+        if isinstance(step, int):
+            numbers[old] = builder.add_reread(numbers[step])
+            continue
+        arguments = [
+            ArrayArgument(a.read(block), a.layout, a.read_only) if isinstance(a, PlacedArray) else a
+            for a in step
+        ]
+        numbers[old] = builder.add_call(arguments)
+    return [numbers[old] for old in case.steps]

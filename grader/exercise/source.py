@@ -1,0 +1,352 @@
+"""An exercise's folder read and checked: ``cases/NAME`` with its YAML files and ``frozen.json``."""
+
+from __future__ import annotations
+
+import graphlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from grader.errors import ExerciseError, GraderError, Problem
+from grader.exercise import expressions, frozen, yaml_source
+from grader.exercise.frozen import Descriptor, Frozen
+from grader.exercise.models import ArrayChange, Case, Exercise, Policy, RandomCases, Relation
+from grader.exercise.near import did_you_mean
+from grader.exercise.yaml_source import Document, KeyPath
+
+RESERVED = ("exercise", "policy")
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One item of a case file.
+
+    Attributes:
+        group: The case file's name without its ending.
+        spec: The case or the random batch.
+        file: The file as shown in messages.
+        line: 1-based line of the item.
+    """
+
+    group: str
+    spec: Case | RandomCases
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class PlacedCase:
+    """A single case with its place; the members of a random batch have the batch's place."""
+
+    case: Case
+    group: str
+    file: str
+    line: int
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class ExerciseSource:
+    """Everything an author wrote about one exercise, validated."""
+
+    name: str
+    root: Path
+    exercise: Exercise
+    policy: Policy
+    entries: tuple[Entry, ...]
+    frozen: Frozen | None
+
+    @property
+    def frozen_path(self) -> Path:
+        return self.root / "cases" / self.name / "frozen.json"
+
+    @property
+    def reference_folder(self) -> Path:
+        return self.root / "reference" / self.name
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what freezing depends on: dims, arrays and checks, and the reference's code.
+
+        Titles, hints, points, visibility and the policy are left out: correcting them needs no new run.
+        """
+        exercise = self.exercise.model_dump(
+            mode="json", include={"dims", "constraints", "parameters", "returns"}
+        )
+        told = {"title", "hint", "points", "visibility", "clause", "requires"}
+        cases = {e.spec.id: e.spec.model_dump(mode="json", exclude=told) for e in self.entries}
+        hasher = hashlib.sha256(json.dumps([exercise, cases], sort_keys=True).encode())
+        for path in sorted(self.reference_folder.rglob("*.py")):
+            hasher.update(path.relative_to(self.reference_folder).as_posix().encode() + b"\0")
+            hasher.update(path.read_bytes())
+        return f"sha256:{hasher.hexdigest()}"
+
+    def require_fresh_frozen(self) -> Frozen:
+        """``frozen.json``, made from these very sources.
+
+        Raises:
+            GraderError: It is missing or older than its sources.
+        """
+        command = f"grader validate {self.name} --write"
+        if self.frozen is None:
+            raise GraderError(f"exercise {self.name} has no frozen.json yet; make it with: {command}")
+        if self.frozen.sources != self.digest:
+            path = shown(self.frozen_path)
+            raise GraderError(f"{path} is older than the cases or the reference; refresh it with: {command}")
+        return self.frozen
+
+    def cases(self, batches: Mapping[str, list[Descriptor]]) -> tuple[PlacedCase, ...]:
+        """All single cases in order, random batches replaced by their drawn members."""
+        placed: list[PlacedCase] = []
+        for entry in self.entries:
+            if isinstance(entry.spec, Case):
+                placed.append(PlacedCase(entry.spec, entry.group, entry.file, entry.line))
+            else:
+                for number, descriptor in enumerate(batches.get(entry.spec.id, []), start=1):
+                    case = drawn_case(entry.spec, number, descriptor)
+                    placed.append(PlacedCase(case, entry.group, entry.file, entry.line, descriptor.dtype))
+        return tuple(placed)
+
+
+def drawn_case(batch: RandomCases, number: int, descriptor: Descriptor) -> Case:
+    """The case that a drawn descriptor stands for."""
+    common = {k: getattr(batch, k) for k in batch.model_fields_set - {"random", "id", "arrays"}}
+    arrays = dict(batch.arrays)
+    for name, layout in descriptor.layouts.items():
+        change = arrays.get(name, ArrayChange())
+        update: dict[str, Any] = {"layout": layout}
+        if descriptor.read_only:
+            update["read_only"] = True
+        arrays[name] = change.model_copy(update=update)
+    return Case(
+        **common, id=f"{batch.id}_{number:02d}", dims=descriptor.dims, seed=descriptor.seed, arrays=arrays
+    )
+
+
+def shown(path: Path) -> str:
+    """A path as a user would write it: relative when it lies below the current folder."""
+    try:
+        return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+    except (OSError, ValueError):
+        return str(path)
+
+
+def load(folder: Path) -> ExerciseSource:
+    """Read the ``cases/NAME`` folder of an exercise.
+
+    Raises:
+        ExerciseError: Faults in the files, all that could be found at once.
+    """
+    problems: list[Problem] = []
+    exercise_document = yaml_source.load(folder / "exercise.yaml", shown(folder / "exercise.yaml"))
+    exercise = validate_document(
+        TypeAdapter(Exercise), exercise_document, exercise_document.data, (), problems
+    )
+    policy: Policy | None = Policy()
+    policy_path = folder / "policy.yaml"
+    if policy_path.exists():
+        document = yaml_source.load(policy_path, shown(policy_path))
+        policy = validate_document(TypeAdapter(Policy), document, document.data, (), problems)
+    if exercise is None or policy is None:
+        raise ExerciseError(problems)
+    if exercise.exercise != folder.name:
+        problems.append(
+            Problem(
+                exercise_document.file,
+                exercise_document.line(("exercise",)),
+                "exercise",
+                f"is {exercise.exercise!r}; expected {folder.name!r}, the folder's name",
+            )
+        )
+    entries: list[Entry] = []
+    files = {p.stem: p for p in folder.glob("*.yaml") if p.stem not in RESERVED}
+    for group in exercise.groups:
+        if group not in files:
+            where = exercise_document.line(("groups",))
+            known = did_you_mean(group, sorted(files))
+            problems.append(
+                Problem(exercise_document.file, where, "groups", f"{group!r} is no case file{known}")
+            )
+    order = [g for g in exercise.groups if g in files]
+    order += sorted(set(files) - set(order))
+    for group in order:
+        entries += _case_file(group, files[group], exercise, problems)
+    _check_requires(entries, problems)
+    if problems:
+        raise ExerciseError(sorted(problems))
+    frozen_path = folder / "frozen.json"
+    return ExerciseSource(
+        name=folder.name,
+        root=folder.parent.parent,
+        exercise=exercise,
+        policy=policy,
+        entries=tuple(entries),
+        frozen=frozen.load(frozen_path, shown(frozen_path)),
+    )
+
+
+def validate_document(
+    adapter: TypeAdapter[M], document: Document, data: Any, at: KeyPath, problems: list[Problem]
+) -> M | None:
+    """A model made from a part of a YAML file; None when faults were appended to ``problems``.
+
+    Args:
+        adapter: The model.
+        document: The file, for lines.
+        data: The part.
+        at: Key path of the part.
+        problems: Takes every fault with file, line and key.
+    """
+    try:
+        return adapter.validate_python(data)
+    except ValidationError as error:
+        seen: set[Problem] = set()
+        for detail in error.errors(include_url=False):
+            key = tuple(part for part in detail["loc"] if _is_key(part))
+            context = detail.get("ctx", {})
+            if detail["type"] == "unknown_key":
+                key = (*key, context["key"])
+            path = (*at, *_existing(document, at, key))
+            found = "" if "found" in detail["msg"] else _found(detail)
+            problem = Problem(
+                document.file, document.line(path), yaml_source.show_path(path), _plain(detail["msg"]) + found
+            )
+            if problem not in seen:
+                seen.add(problem)
+                problems.append(problem)
+        return None
+
+
+def _is_key(part: str | int) -> bool:
+    # Pydantic's location names the member of a union that it tried; such a part is no key of the file.
+    return isinstance(part, int) or (part.isidentifier() and part[0].islower()) or part in ("M",)
+
+
+def _existing(document: Document, at: KeyPath, key: KeyPath) -> KeyPath:
+    """The longest part of ``key`` that the file has, plus one missing key at most."""
+    kept: KeyPath = ()
+    for part in key:
+        if (*at, *kept, part) in document.lines:
+            kept = (*kept, part)
+        elif part == key[-1]:
+            return (*kept, part) if isinstance(part, str) and part.isidentifier() else kept
+    return kept
+
+
+def _plain(message: str) -> str:
+    return message[0].lower() + message[1:]
+
+
+def _found(detail: Any) -> str:
+    value = detail.get("input")
+    if detail["type"] in ("missing", "unknown_key", "one_of") or isinstance(value, dict | list | BaseModel):
+        return ""
+    return f", found {value!r}"
+
+
+def _case_file(group: str, path: Path, exercise: Exercise, problems: list[Problem]) -> list[Entry]:
+    file = shown(path)
+    document = yaml_source.load(path, file)
+    if not isinstance(document.data, list):
+        problems.append(Problem(file, 1, "", "expected a list of cases, each beginning with '- id:'"))
+        return []
+    entries: list[Entry] = []
+    for index, item in enumerate(document.data):
+        line = document.line((index,))
+        is_batch = isinstance(item, dict) and "random" in item
+        adapter: TypeAdapter[Any] = TypeAdapter(RandomCases if is_batch else Case)
+        spec = validate_document(adapter, document, item, (index,), problems)
+        if spec is None:
+            continue
+
+        def fault(key: KeyPath, message: str, index: int = index) -> None:
+            at = (index, *key)
+            problems.append(Problem(file, document.line(at), yaml_source.show_path(at), message))
+
+        if spec.clause not in exercise.clauses:
+            fault(
+                ("clause",),
+                f"unknown clause {spec.clause!r}{did_you_mean(spec.clause, list(exercise.clauses))}",
+            )
+        arrays = [name for name, p in exercise.parameters.items() if p.shape is not None]
+        for name in spec.arrays:
+            if name not in arrays:
+                fault(("arrays", name), f"unknown array {name!r}{did_you_mean(name, arrays)}")
+        if isinstance(spec.check, Relation):
+            for name in spec.check.change:
+                if name not in exercise.parameters:
+                    known = did_you_mean(name, list(exercise.parameters))
+                    fault(("check", "change", name), f"unknown parameter {name!r}{known}")
+            wanted = spec.check.argument
+            if wanted is not None and wanted not in exercise.parameters:
+                known = did_you_mean(wanted, list(exercise.parameters))
+                fault(("check", "argument"), f"unknown parameter {wanted!r}{known}")
+        _check_dims(spec, exercise, fault)
+        entries.append(Entry(group, spec, file, line))
+    return entries
+
+
+def _check_dims(spec: Case | RandomCases, exercise: Exercise, fault: Any) -> None:
+    given = spec.dims if isinstance(spec, Case) else spec.random.dims
+    where: KeyPath = ("dims",) if isinstance(spec, Case) else ("random", "dims")
+    for name in given:
+        if name not in exercise.dims:
+            fault((*where, name), f"unknown dim {name!r}{did_you_mean(name, list(exercise.dims))}")
+            return
+    missing = [name for name in exercise.dims if name not in given]
+    if missing:
+        fault(where, f"lacks {', '.join(missing)}")
+        return
+    if isinstance(spec, RandomCases):
+        for name, span in spec.random.dims.items():
+            if span.to < span.from_:
+                fault((*where, name), f"goes from {span.from_} to {span.to}, which is empty")
+        return
+    for name, bound in exercise.dims.items():
+        if not expressions.evaluate(f"{name} {bound}", spec.dims):
+            fault((*where, name), f"is {spec.dims[name]}; expected {bound}")
+            return
+    for constraint in exercise.constraints:
+        if not expressions.evaluate(constraint, spec.dims):
+            fault(where, f"breaks the constraint {constraint}")
+
+
+def _check_requires(entries: list[Entry], problems: list[Problem]) -> None:
+    places: dict[str, Entry] = {}
+    for entry in entries:
+        first = places.setdefault(entry.spec.id, entry)
+        if first is not entry:
+            problems.append(
+                Problem(
+                    entry.file,
+                    entry.line,
+                    "id",
+                    f"{entry.spec.id!r} is used twice; first in {first.file}:{first.line}",
+                )
+            )
+    singles = {name: e for name, e in places.items() if isinstance(e.spec, Case)}
+    for entry in entries:
+        for needed in entry.spec.requires:
+            if needed not in singles:
+                message = f"unknown case {needed!r}{did_you_mean(needed, sorted(singles))}"
+            elif entry.spec.visibility == "public" and singles[needed].spec.visibility == "hidden":
+                message = f"is public and requires the hidden case {needed!r}; require a public one"
+            else:
+                continue
+            problems.append(Problem(entry.file, entry.line, "requires", f"{entry.spec.id}: {message}"))
+    graph = {name: [n for n in e.spec.requires if n in singles] for name, e in singles.items()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        cycle = error.args[1]
+        entry = singles[cycle[0]]
+        problems.append(Problem(entry.file, entry.line, "requires", f"goes round: {' → '.join(cycle)}"))

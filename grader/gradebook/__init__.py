@@ -1,0 +1,1 @@
+"""Remembering: a journal of results in SQLite."""

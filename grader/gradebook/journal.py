@@ -1,0 +1,140 @@
+"""The gradebook: a journal of Result records in one SQLite file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from grader.errors import GraderError
+from grader.result import Result
+
+FILE = "gradebook.sqlite"
+COMMIT_SECONDS = 0.1
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS results (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    submission TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    pack TEXT NOT NULL,
+    status TEXT NOT NULL,
+    score REAL,
+    graded_at REAL NOT NULL,
+    record TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS by_submission ON results (submission, number);
+"""
+
+
+class Gradebook:
+    """Remembers every result; the newest of a submission counts, the older ones stay as history.
+
+    Args:
+        folder: The output folder of a run.
+        exercise: The exercise's name, as a gradebook belongs to one; None takes whichever it is.
+
+    Raises:
+        GraderError: The file is damaged, locked, of another exercise, or can't be written.
+    """
+
+    def __init__(self, folder: Path, exercise: str | None) -> None:
+        self.path = folder / FILE
+        self._last_commit = time.monotonic()
+        try:
+            self._db = sqlite3.connect(self.path, timeout=10)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.executescript(_TABLES)
+            row = self._db.execute("SELECT value FROM about WHERE key = 'exercise'").fetchone()
+            if row is None and exercise is not None:
+                self._db.execute("INSERT INTO about VALUES ('exercise', ?)", (exercise,))
+                self._db.commit()
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
+        if row is not None and exercise is not None and row[0] != exercise:
+            self._db.close()
+            raise GraderError(
+                f"{self.path} holds results of the exercise {row[0]}, not of {exercise}; "
+                "choose another folder, or start over with --fresh"
+            )
+
+    def __enter__(self) -> Gradebook:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _fault(self, error: sqlite3.Error) -> GraderError:
+        return GraderError(
+            f"{self.path} can't be used ({error}); what it holds is kept: "
+            "move it away, or start over with --fresh"
+        )
+
+    def add(self, result: Result) -> None:
+        """Append a result; committed together with others at most 0.1 s later, or by `commit`."""
+        submission = result.submission
+        row = (
+            submission.id,
+            submission.digest,
+            str(result.exercise["pack"]),
+            result.status,
+            result.score,
+            time.time(),
+            result.to_json(),
+        )
+        try:
+            self._db.execute(
+                "INSERT INTO results (submission, digest, pack, status, score, graded_at, record) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
+        if time.monotonic() - self._last_commit >= COMMIT_SECONDS:
+            self.commit()
+
+    def commit(self) -> None:
+        """Write what was added to disk."""
+        try:
+            self._db.commit()
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
+        self._last_commit = time.monotonic()
+
+    def graded(self) -> dict[str, tuple[str, str, str, str]]:
+        """For each submission the digest, pack, status and path of its newest result."""
+        rows = self._db.execute(
+            "SELECT submission, digest, pack, status, json_extract(record, '$.submission.path') FROM results "
+            "WHERE number IN (SELECT max(number) FROM results GROUP BY submission)"
+        )
+        return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
+
+    def newest(self) -> Iterator[Result]:
+        """The newest result of each submission, by id.
+
+        Raises:
+            GraderError: A record is damaged.
+        """
+        rows = self._db.execute(
+            "SELECT submission, record FROM results "
+            "WHERE number IN (SELECT max(number) FROM results GROUP BY submission) ORDER BY submission"
+        )
+        for name, record in rows:
+            try:
+                yield Result.from_dict(json.loads(record))
+            except (ValueError, KeyError, TypeError) as error:
+                raise GraderError(f"{self.path}: the record of {name} is damaged ({error})") from None
+
+    def close(self) -> None:
+        """Commit and close."""
+        try:
+            self._db.commit()
+            self._db.close()
+        except sqlite3.Error as error:
+            raise self._fault(error) from None

@@ -1,0 +1,1 @@
+"""Who handed in what: from paths to source texts."""

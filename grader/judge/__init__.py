@@ -1,0 +1,1 @@
+"""Deciding: outcomes against expectations, relations, score."""

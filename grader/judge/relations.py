@@ -1,0 +1,149 @@
+"""Named relations between the calls of a case; none needs an expected value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.exercise.pack import PackCase
+from grader.judge.compare import Comparison, compare
+from grader.outcomes import ArrayValue, StepOutcome
+from grader.result import Verdict
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reason, and the two arrays that were held against each other."""
+
+    verdict: Verdict
+    message: str = ""
+    comparison: Comparison | None = None
+    obtained: Array | None = None
+    expected: Array | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a relation is judged on.
+
+    Attributes:
+        case: The case.
+        outcomes: The outcome of each of its steps.
+        answers: Their answers as arrays of the expected shapes.
+        parameters: Names of the arguments.
+        changed_elsewhere: For each argument whether another call changed it, and in which visibility.
+    """
+
+    case: PackCase
+    outcomes: Sequence[StepOutcome]
+    answers: Sequence[Array]
+    parameters: Sequence[str]
+    changed_elsewhere: Mapping[int, str]
+
+
+def _scale(*arrays: Array) -> float:
+    largest = max((float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0)) for a in arrays), default=0.0)
+    return largest or 1.0
+
+
+def _rows(answer: Array, rows: Sequence[int] | None) -> Array:
+    return answer if rows is None else answer[list(rows)]
+
+
+def equals(e: Evidence) -> Judgement:
+    """Rows of the first answer equal rows of the second, within the case's tolerance."""
+    assert e.case.tolerance is not None
+    first = _rows(e.answers[0], e.case.options.get("rows"))
+    second = _rows(e.answers[1], e.case.options.get("other_rows"))
+    for name, answer in (("first", first), ("second", second)):
+        if not np.isfinite(answer).all():
+            return Judgement("relation_violated", f"The {name} answer holds NaN or infinite values.")
+    result = compare(second, first, e.case.tolerance, _scale(first))
+    if result.equal:
+        return Judgement("passed", comparison=result)
+    message = (
+        f"Rows that must be equal differ by up to {result.max_abs:.2g} "
+        f"(relative {result.max_rel:.2g}; {e.case.tolerance:.1g} is allowed)."
+    )
+    return Judgement("relation_violated", message, result, second, first)
+
+
+def differs(e: Evidence) -> Judgement:
+    """Each named row changes by at least ``at_least``, relative to the larger of the two answers."""
+    first = _rows(e.answers[0], e.case.options.get("rows"))
+    second = _rows(e.answers[1], e.case.options.get("other_rows"))
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return Judgement("relation_violated", "An answer holds NaN or infinite values.")
+    least = float(e.case.options["at_least"])
+    change = np.abs(second.astype(np.float64) - first).max(axis=-1) / _scale(first, second)
+    if change.size and (change >= least).all():
+        return Judgement("passed")
+    smallest = float(change.min(initial=np.inf)) if change.size else 0.0
+    message = (
+        f"A row that must change with this input does not: its largest relative change is {smallest:.2g}; "
+        f"at least {least:.1g} is expected."
+    )
+    return Judgement("relation_violated", message)
+
+
+def same_on_repeat(e: Evidence) -> Judgement:
+    """The last call, which repeats the first, gives the same answer within the tolerance."""
+    assert e.case.tolerance is not None
+    first, last = e.answers[0], e.answers[-1]
+    result = compare(last, first, e.case.tolerance, _scale(first))
+    if result.equal:
+        return Judgement("passed", comparison=result)
+    between = " after another call in between" if len(e.answers) > 2 else ""
+    message = f"The same call{between} gave another answer: it differs by up to {result.max_abs:.2g}."
+    return Judgement("not_repeatable", message, result, last, first)
+
+
+def earlier_answer_kept(e: Evidence) -> Judgement:
+    """The first answer holds the same bytes after a later call."""
+    before, after = e.outcomes[0].value, e.outcomes[-1].value
+    assert isinstance(before, ArrayValue)
+    if isinstance(after, ArrayValue) and after == before:
+        return Judgement("passed")
+    message = (
+        "An answer given earlier changed when the function was called again; return a new array each time."
+    )
+    return Judgement("not_repeatable", message)
+
+
+def inputs_unchanged(e: Evidence) -> Judgement:
+    """Bytes, dtype and shape of one argument are as before, in this and in every other call."""
+    name = str(e.case.options["argument"])
+    number = list(e.parameters).index(name)
+    own = e.outcomes[0]
+    if number in own.overwritten:
+        return Judgement("input_mutated", f"The call changed values of {name}; work on a copy.")
+    if number in own.reshaped:
+        return Judgement("input_mutated", f"The call changed the shape or dtype of {name}; work on a copy.")
+    if number in e.changed_elsewhere:
+        which = "a hidden check" if e.changed_elsewhere[number] == "hidden" else "another check"
+        return Judgement("input_mutated", f"In {which} the call changed {name}; work on a copy.")
+    return Judgement("passed")
+
+
+def output_not_aliased(e: Evidence) -> Judgement:
+    """The answer shares no memory with an argument."""
+    if not e.outcomes[0].aliased:
+        return Judgement("passed")
+    names = ", ".join(e.parameters[n] for n in sorted(e.outcomes[0].aliased) if n < len(e.parameters))
+    return Judgement("output_aliases_input", f"The answer shares memory with {names}; return a new array.")
+
+
+RELATIONS: Mapping[str, Callable[[Evidence], Judgement]] = {
+    "equals": equals,
+    "differs": differs,
+    "same_on_repeat": same_on_repeat,
+    "earlier_answer_kept": earlier_answer_kept,
+    "inputs_unchanged": inputs_unchanged,
+    "output_not_aliased": output_not_aliased,
+}

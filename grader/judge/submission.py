@@ -1,0 +1,293 @@
+"""The Result record of one submission, made from what its execution gave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.exercise.pack import Pack, PackCase
+from grader.judge.cases import judge_case
+from grader.judge.details import case_details
+from grader.judge.failures import load_message
+from grader.judge.relations import Judgement
+from grader.outcomes import Execution, StepOutcome
+from grader.result import (
+    Adjustment,
+    CaseError,
+    CaseResult,
+    Isolation,
+    Output,
+    PolicyResult,
+    Result,
+    Status,
+    SubmissionInfo,
+    Timing,
+    Violation,
+)
+
+MAX_DETAILED = 5
+
+
+def rounded(points: float) -> float:
+    """Points to a millionth, so that sums of decimal fractions come out as one writes them."""
+    return round(points, 6) + 0.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of a submission beside its execution."""
+
+    pack: Pack
+    submission: SubmissionInfo
+    module: str
+    isolation: Isolation
+    notes: tuple[str, ...] = ()
+
+
+def judge(context: Context, execution: Execution, *, wall_s: float = 0.0) -> Result:
+    """Decide everything about one submission; ``wall_s`` is how long it took on the clock."""
+    pack = context.pack
+    report = execution.report or {}
+    policy, notes = _policy(report)
+    notes = context.notes + notes
+    problem = load_message(execution.load, report, pack.exercise)
+    if problem is not None:
+        cases = tuple(_skipped(case, "The file could not be loaded.") for case in pack.cases)
+        return _finish(context, execution, cases, policy, notes, "not_loadable", problem, wall_s)
+    cases = _judge_cases(context, execution)
+    return _finish(context, execution, cases, policy, notes, None, "", wall_s)
+
+
+def not_loadable(context: Context, message: str) -> Result:
+    """The record of a file that could not even be read."""
+    cases = tuple(_skipped(case, "The file could not be loaded.") for case in context.pack.cases)
+    nothing = Execution(report=None, load=None, steps={})
+    return _finish(context, nothing, cases, PolicyResult(), context.notes, "not_loadable", message)
+
+
+def grader_fault(context: Context, message: str) -> Result:
+    """The record of a submission on which the grader itself failed: no score, to be run again."""
+    cases = tuple(
+        CaseResult(
+            case.id, case.group, case.title, case.clause, case.visibility, "grader_fault", 0.0, case.points
+        )
+        for case in context.pack.cases
+    )
+    nothing = Execution(report=None, load=None, steps={})
+    said = f"The grader failed; this costs nothing, and the submission has to be run again. ({message})"
+    return _finish(context, nothing, cases, PolicyResult(), (), "grader_fault", said)
+
+
+def _skipped(case: PackCase, message: str) -> CaseResult:
+    return CaseResult(
+        case.id,
+        case.group,
+        case.title,
+        case.clause,
+        case.visibility,
+        "skipped",
+        0.0,
+        case.points,
+        None,
+        message,
+    )
+
+
+def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ...]:
+    pack = context.pack
+    changed: dict[int, str] = {}
+    for visibility in ("hidden", "public"):  # a public call that changed an argument is named first
+        for outcome in execution.steps.get(visibility, []):
+            for number in outcome.overwritten | outcome.reshaped:
+                changed[number] = visibility
+    own = {
+        case.id: [execution.steps[case.visibility][s] for s in case.steps]
+        for case in pack.cases
+        if case.visibility in execution.steps
+    }
+    judgements = {
+        case.id: judge_case(pack, case, own[case.id], changed) for case in pack.cases if case.id in own
+    }
+    failed = {name for name, j in judgements.items() if j.verdict != "passed"}
+    order = {case.id: case for case in pack.cases}
+    results: list[CaseResult] = []
+    detailed = 0
+    for case in pack.cases:
+        if case.id not in judgements:
+            continue
+        missing = _first_missing(case, order, failed)
+        if missing is not None:
+            results.append(_skipped(case, f"Not counted, since {missing} did not pass."))
+            continue
+        judgement = judgements[case.id]
+        show = case.visibility == "public" and judgement.verdict != "passed" and detailed < MAX_DETAILED
+        detailed += show
+        details = case_details(pack, case, own[case.id], judgement, context.module) if show else {}
+        results.append(_case_result(case, judgement, details))
+    return tuple(results)
+
+
+def _first_missing(case: PackCase, cases: Mapping[str, PackCase], failed: set[str]) -> str | None:
+    """A case that this one requires, directly or through others, and that did not pass."""
+    for name in case.requires:
+        if name in failed:
+            return name
+        if name in cases and (missing := _first_missing(cases[name], cases, failed)):
+            return missing
+    return None
+
+
+def _case_result(case: PackCase, judgement: Judgement, details: Mapping[str, Any]) -> CaseResult:
+    passed = judgement.verdict == "passed"
+    error = None
+    if judgement.comparison is not None and case.tolerance is not None:
+        c = judgement.comparison
+        finite = math.isfinite(c.max_abs)
+        error = CaseError(c.max_abs if finite else None, c.max_rel if finite else None, case.tolerance)
+    return CaseResult(
+        id=case.id,
+        group=case.group,
+        title=case.title,
+        clause=case.clause,
+        visibility=case.visibility,
+        verdict=judgement.verdict,
+        points=case.points if passed else 0.0,
+        max_points=case.points,
+        error=error,
+        message=judgement.message,
+        hint="" if passed else case.hint,
+        details=details,
+    )
+
+
+def _policy(report: Mapping[str, Any]) -> tuple[PolicyResult, tuple[str, ...]]:
+    violations = tuple(_violation(v) for v in _rows(report, "violations"))
+    suspicions = tuple(_violation(v) for v in _rows(report, "suspicious"))
+    notes = tuple(str(n.get("message", ""))[:500] for n in _rows(report, "notes"))
+    if violations:
+        return PolicyResult("violated", violations, suspicions), notes
+    return PolicyResult("suspicious" if suspicions else "clean", (), suspicions), notes
+
+
+def _rows(report: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    rows = report.get(key)
+    return [r for r in rows[:200] if isinstance(r, Mapping)] if isinstance(rows, list) else []
+
+
+def _violation(row: Mapping[str, Any]) -> Violation:
+    def number(key: str) -> int:
+        value = row.get(key)
+        return value if type(value) is int and value >= 0 else 0
+
+    def text(key: str, limit: int) -> str:
+        return str(row.get(key, ""))[:limit]
+
+    return Violation(
+        text("rule", 64),
+        text("helper", 200),
+        number("line"),
+        number("column"),
+        text("found", 16),
+        text("message", 500),
+    )
+
+
+def _adjustments(pack: Pack, policy: PolicyResult, points: float) -> tuple[Adjustment, ...]:
+    """What a violation does to the score, by the exercise's ``effect``."""
+    if policy.status != "violated":
+        return ()
+    effect = pack.exercise.policy.get("effect", {"no_points": True})
+    lines = sorted({v.line for v in policy.violations})
+    where = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:8]))}"
+    helpers = ", ".join(sorted({v.helper for v in policy.violations})[:4])
+    reason = f"a banned helper is used ({helpers}, {where})"
+    if effect.get("note"):
+        return ()
+    if "deduct" in effect:
+        taken = min(points, float(effect["deduct"]))
+    elif "cap" in effect:
+        taken = max(0.0, points - float(effect["cap"]))
+    else:
+        taken = points
+    return (Adjustment(reason, rounded(-taken)),)
+
+
+def _finish(
+    context: Context,
+    execution: Execution,
+    cases: Sequence[CaseResult],
+    policy: PolicyResult,
+    notes: tuple[str, ...],
+    status: Status | None,
+    message: str,
+    wall_s: float = 0.0,
+) -> Result:
+    pack = context.pack
+    points = rounded(math.fsum(case.points for case in cases))
+    adjustments = _adjustments(pack, policy, points)
+    score = rounded(points + math.fsum(a.points for a in adjustments))
+    maximum = rounded(math.fsum(case.points for case in pack.cases))
+    if status is None:
+        status = "passed" if score >= maximum else "failed"
+    fault = status == "grader_fault"
+    return Result(
+        exercise={
+            "name": pack.exercise.name,
+            "pack": pack.id,
+            "title": pack.exercise.title,
+            "clauses": {name: clause["title"] for name, clause in pack.exercise.clauses.items()},
+        },
+        submission=context.submission,
+        status=status,
+        score=None if fault else score,
+        max_score=maximum,
+        message=message or _sentence(pack, cases, policy, score, maximum, adjustments),
+        isolation=context.isolation,
+        adjustments=adjustments,
+        policy=policy,
+        cases=tuple(cases),
+        notes=notes,
+        output=_output(execution, "public"),
+        hidden_output=_output(execution, "hidden"),
+        timing=Timing(
+            wall_s=round(wall_s, 6),
+            cpu_s=round(execution.cpu_s, 6),
+            calls_s=round(execution.call_cpu_s, 6),
+        ),
+    )
+
+
+def _output(execution: Execution, visibility: str) -> Output:
+    steps: Sequence[StepOutcome] = execution.steps.get(visibility, [])
+    stdout = "".join(s.stdout for s in steps)
+    stderr = "".join(s.stderr for s in steps)
+    if visibility == "public" and execution.load is not None:
+        stdout, stderr = execution.load.stdout + stdout, execution.load.stderr + stderr
+    return Output(stdout, stderr, execution.truncated)
+
+
+def _sentence(
+    pack: Pack,
+    cases: Sequence[CaseResult],
+    policy: PolicyResult,
+    score: float,
+    maximum: float,
+    adjustments: Sequence[Adjustment],
+) -> str:
+    """The verdict in one sentence."""
+    hidden = any(case.visibility == "hidden" for case in pack.cases)
+    if adjustments:
+        return f"{adjustments[0].reason[:1].upper()}{adjustments[0].reason[1:]}; this costs points."
+    if score >= maximum:
+        if pack.student:
+            return "All visible checks passed; hidden checks were not run here."
+        return "All checks passed, the hidden ones too." if hidden else "All checks passed."
+    counted = [c for c in cases if c.verdict not in ("passed", "skipped")]
+    if not counted:
+        return "Some checks were not run."
+    clause = counted[0].clause
+    title = pack.exercise.clauses.get(clause, {}).get("title", clause)
+    passed = sum(c.verdict == "passed" for c in cases)
+    return f"{passed} of {len(cases)} checks passed; the first clause that does not hold: {title}."

@@ -1,0 +1,1 @@
+"""Without which helpers: static analysis of a submission's source."""

@@ -1,0 +1,431 @@
+"""The analysis of one submission: from its source to a report of plain data."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import unicodedata
+import warnings
+from collections.abc import Iterable, Sequence
+
+from grader.policy import findings
+from grader.policy.findings import Finding, Inspector
+from grader.policy.folding import words
+from grader.policy.names import Resolver
+from grader.policy.program import Program, TooDeep
+from grader.policy.reach import Reach
+from grader.policy.rules import Rule, Rules
+from grader.policy.scopes import Binding, Unit
+
+LONGEST_SOURCE = 2_000_000
+MOST_NODES = 400_000
+MOST_REPORTED = 200
+MOST_ROUNDS = 4
+MOST_TEXTS = 32
+
+_TOO_DEEP = "The code is nested too deeply to be read."
+# Without one of these words in it, nothing in a source hides what it runs.
+_HIDING = words(
+    """
+    exec eval compile getattr getattr_static __getattribute__ __getattr__ vars __dict__ modules attrgetter
+    methodcaller itemgetter __import__ import_module importlib resolve_name locate reduce builtins
+    __builtins__ ctypes _ctypes cffi _cffi_backend ctypeslib cpp_extension load_library _getframe
+    _current_frames settrace setprofile get_objects get_referrers get_referents currentframe stack pickle
+    Unpickler marshal CodeType runpy load loads __subclasses__ __globals__ __code__ f_globals f_locals f_back
+    """
+)
+
+
+def analyze(source: str, rules: Rules, entry: str) -> dict[str, object]:
+    """Find the banned helpers that a submission uses, without running any of it.
+
+    Args:
+        source: the submission's source text.
+        rules: what is banned and allowed.
+        entry: the name of the function that the exercise asks for.
+
+    Returns:
+        Plain data, ready for JSON: `syntax_error`, `imports`, `entry`, `violations` (helpers that the
+        entry point can reach), `suspicious` (code that hides what it runs) and `notes` (helpers that
+        nothing reaches). Lists are in order of line and column; columns are 1-based and count characters.
+    """
+    source = source.removeprefix("\ufeff")
+    if len(source) > LONGEST_SOURCE:
+        return _unread(source, entry)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except SyntaxError as error:
+        return _broken(error.lineno or 1, error.offset or 1, str(error.msg))
+    except (RecursionError, MemoryError):
+        return _broken(1, 1, _TOO_DEEP)
+    except ValueError as error:
+        return _broken(1, 1, _value_message(source, error))
+    lines = _lines(source)
+    size = _size(tree)
+    if size > MOST_NODES:
+        return _unread(source, entry)
+    try:
+        program = Program(tree)
+    except TooDeep as error:
+        return _broken(error.line, _column(lines, error.line, error.column), _TOO_DEEP)
+    except RecursionError:
+        return _broken(1, 1, _TOO_DEEP)
+    report = Report(program, rules, entry, lines)
+    try:
+        report.make()
+    except RecursionError:
+        # The bounds on depth make this unlikely; a caller deep in its own stack may still meet it.
+        report.too_complex = True
+    return report.as_dict()
+
+
+class Report:
+    """What the analysis of one program found."""
+
+    def __init__(self, program: Program, rules: Rules, entry: str, lines: Sequence[str]) -> None:
+        self.program = program
+        self.rules = rules
+        self.entry = entry
+        self.lines = lines
+        self.too_complex = False
+        self.resolver = Resolver(program, rules, entry)
+        self.violations: list[Finding] = []
+        self.suspicious: list[Finding] = []
+        self.notes: list[Finding] = []
+        self._unused: list[Binding] = []
+        self._texts: set[ast.Call] = set()
+        self._text_units: list[tuple[Unit, Unit]] = []
+
+    def make(self) -> None:
+        """Fill the lists, again when what is found changes what names may stand for."""
+        self._bind_globals()
+        for round_ in range(MOST_ROUNDS):
+            inspector = self._round()
+            grown = self._take_in(inspector.texts)
+            if not grown and not self.resolver.dirty:
+                break
+            if round_ < MOST_ROUNDS - 1:
+                self.resolver.restart()
+        self.too_complex = self.too_complex or self.resolver.exhausted or self.resolver.texts.exhausted
+
+    def _bind_globals(self) -> None:
+        """Names that are put into the module's namespace as texts."""
+        stores = self.program.global_stores
+        for key, value, unit in stores:
+            for name in self.resolver.constants(key)[0]:
+                self.program.bind_global(name, value, unit)
+        for store in self.program.stores:
+            if store.attr_expr is not None:
+                names, complete = self.resolver.constants(store.attr_expr)
+                store.attr = names[0] if complete and len(names) == 1 else None
+                self.program.member_names.update(names)
+        if stores or any(store.attr_expr is not None for store in self.program.stores):
+            self.resolver.index()
+
+    def _round(self) -> Inspector:
+        resolver, program = self.resolver, self.program
+        self.violations, self.suspicious, self.notes = [], [], []
+        reach = Reach(resolver)
+        hiding = not _HIDING.isdisjoint(program.mentions)
+        executed: set[Unit] = set()
+        if hiding:
+            at_import = Reach(resolver, at_import=True)
+            at_import.from_module()
+            executed = at_import.units
+        reach.from_entry(self.entry)
+        for store in program.stores:
+            if store.attr_expr is not None and store.attr is None and reach.units:
+                reach.store_unnamed(store)
+        for outer, inner in self._text_units:
+            if outer in executed or outer in reach.units:
+                reach.add(inner)
+        inspector = Inspector(resolver)
+        self._inspect(inspector, reach, executed, hiding=hiding)
+        self._imports(inspector, reach)
+        return inspector
+
+    def _inspect(self, inspector: Inspector, reach: Reach, executed: set[Unit], *, hiding: bool) -> None:
+        for unit in self.program.units:
+            live = unit in reach.units
+            for node in unit.items:
+                # Lookups are noted as they are resolved, also in code that nothing reaches.
+                if isinstance(node, ast.Call | ast.Subscript):
+                    self.resolver.resolve(node)
+                for found in inspector.helpers(node):
+                    reached = (live or node in reach.nodes) and (
+                        found.via is None or any(part in reach.units for part in found.via)
+                    )
+                    (self.violations if reached else self.notes).append(found)
+            if hiding and (live or unit in executed):
+                for node in unit.items:
+                    self.suspicious.extend(inspector.suspicions(node))
+
+    def _imports(self, inspector: Inspector, reach: Reach) -> None:
+        self._unused = []
+        for binding in self.program.import_bindings:
+            rule = self.rules.banned(binding.lib)
+            if rule is None:
+                continue
+            if binding in reach.imports:
+                self.violations.append(Finding(rule.id, binding.lib, binding.node, banned=rule))
+            elif binding not in inspector.used:
+                self.notes.append(Finding(rule.id, binding.lib, binding.node, banned=rule, detail="imported"))
+        for module, statement in self.program.imports:
+            if module.split(".")[0] == "grader":
+                self.suspicious.append(
+                    Finding(findings.DYNAMIC, module, statement, detail="is the grader itself")
+                )
+
+    def _take_in(self, texts: Iterable[tuple[ast.Call, list[str]]]) -> bool:
+        """Read the constant texts given to exec and eval as code of the submission."""
+        grown = False
+        for call, sources in texts:
+            if call in self._texts:
+                continue
+            self._texts.add(call)
+            for text in sources:
+                if len(self._text_units) >= MOST_TEXTS:
+                    self.too_complex = True
+                    return grown
+                tree = _parsed(text)
+                if tree is None:
+                    continue
+                if _size(tree) > MOST_NODES // 10:
+                    self.too_complex = True
+                    continue
+                outer = self.program.call_units[call]
+                try:
+                    inner = self.program.add_text(tree, call, outer)
+                except TooDeep:
+                    self.too_complex = True
+                    continue
+                self._text_units.append((outer, inner))
+                grown = True
+        if grown:
+            self.resolver.index()
+        return grown
+
+    # --- as data ----------------------------------------------------------------------------------
+
+    def as_dict(self) -> dict[str, object]:
+        """The report as plain data."""
+        violations = self._listed(self.violations, self._violation)
+        taken = {(item["line"], item["column"], item["rule"]) for item in violations}
+        notes = [
+            item
+            for item in self._listed(self.notes, self._note)
+            if (item["line"], item["column"], item["rule"]) not in taken
+        ]
+        suspicious = self._listed(self.suspicious, self._suspicion)
+        cut = max(len(violations), len(notes), len(suspicious)) > MOST_REPORTED
+        if self.too_complex or cut:
+            suspicious = [_too_complex(), *suspicious]
+        return {
+            "syntax_error": None,
+            "imports": self._import_list(),
+            "entry": self._entry(),
+            "violations": violations[:MOST_REPORTED],
+            "suspicious": suspicious[:MOST_REPORTED],
+            "notes": notes[:MOST_REPORTED],
+        }
+
+    def _listed(self, found: Sequence[Finding], tell: Teller) -> list[dict[str, object]]:
+        """The findings in reading order, one for each place and rule; a library's name before a method's."""
+        places: dict[tuple[int, int, str], Finding] = {}
+        for item in found:
+            line, column = self._place(item)
+            before = places.get((line, column, item.rule))
+            if before is None or (before.detail == "getter" and item.detail != "getter"):
+                places[line, column, item.rule] = item
+        return [
+            tell(item, line, column)
+            for (line, column, _), item in sorted(places.items(), key=lambda pair: pair[0])
+        ]
+
+    def _place(self, item: Finding) -> tuple[int, int]:
+        node = item.node
+        line: int = getattr(node, "lineno", 1)
+        offset: int = getattr(node, "col_offset", 0)
+        if item.at_end and isinstance(node, ast.Attribute) and node.end_lineno is not None:
+            end = _column(self.lines, node.end_lineno, node.end_col_offset or 0) - 1
+            if (node.end_lineno, node.end_col_offset) != (line, offset):
+                return node.end_lineno, _start_of_word(self.lines, node.end_lineno, end) + 1
+        return line, _column(self.lines, line, offset)
+
+    def _violation(self, item: Finding, line: int, column: int) -> dict[str, object]:
+        message = f"Line {line} uses {item.helper}, {_kind(item.banned)}; {_advice(item.banned)}"
+        return _entry_of(item, line, column, message, found=True)
+
+    def _suspicion(self, item: Finding, line: int, column: int) -> dict[str, object]:
+        if item.rule == findings.UNRESOLVED:
+            if item.detail == "table":
+                what = f"takes the names of {item.helper} as a table"
+            elif item.helper == "an import":
+                what = "imports a module whose name cannot be told before it runs"
+            else:
+                what = f"looks up a name in {item.helper} that cannot be told before it runs"
+        elif item.detail == "is the grader itself":
+            what = f"imports {item.helper}, which is the grader itself"
+        else:
+            what = f"uses {item.helper}, which {item.detail}"
+        message = f"Line {line} {what}; this costs nothing by itself, but is shown to the teacher."
+        return _entry_of(item, line, column, message, found=True)
+
+    def _note(self, item: Finding, line: int, column: int) -> dict[str, object]:
+        if item.detail == "imported":
+            message = f"Line {line} imports {item.helper} without using it; this costs nothing."
+        else:
+            message = f"Line {line} uses {item.helper} where {self.entry} never gets to; this costs nothing."
+        return _entry_of(item, line, column, message, found=False)
+
+    def _import_list(self) -> list[dict[str, object]]:
+        first: dict[str, int] = {}
+        found: list[tuple[str, ast.stmt | ast.expr]] = [*self.program.imports, *self.resolver.imported]
+        for module, node in found:
+            if module and (module not in first or node.lineno < first[module]):
+                first[module] = node.lineno
+        ordered = sorted(first.items(), key=lambda pair: (pair[1], pair[0]))
+        return [{"module": module, "line": line} for module, line in ordered]
+
+    def _entry(self) -> dict[str, object]:
+        bindings = [item for item in self.resolver.module_bindings(self.entry) if item.kind != "del"]
+        if not bindings:
+            names = [
+                name
+                for name, items in self.program.module.names.items()
+                if any(not item.block.dead for item in items)
+            ]
+            return {"defined": False, "line": None, "near": near(self.entry, names), "parameters": None}
+        last = bindings[-1]
+        return {
+            "defined": True,
+            "line": getattr(last.node, "lineno", None),
+            "near": [],
+            "parameters": _parameters(last) if len(bindings) == 1 else None,
+        }
+
+
+TYPE_CHECKING = False  # typing itself is costly to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Teller = Callable[[Finding, int, int], dict[str, object]]
+
+
+def _entry_of(item: Finding, line: int, column: int, message: str, *, found: bool) -> dict[str, object]:
+    entry: dict[str, object] = {"rule": item.rule, "helper": item.helper, "line": line, "column": column}
+    if found:
+        entry["found"] = "static"
+    entry["message"] = message
+    return entry
+
+
+def _kind(rule: Rule | None) -> str:
+    return rule.kind if rule is not None else "a banned helper"
+
+
+def _advice(rule: Rule | None) -> str:
+    return rule.advice if rule is not None else "write it yourself."
+
+
+def near(entry: str, names: Sequence[str]) -> list[str]:
+    """The names that look like the entry point's, best first."""
+    plain = _plain(entry)
+    candidates = [name for name in names if len(name) <= 80][:2000]
+    same = [name for name in candidates if _plain(name) == plain]
+    close = difflib.get_close_matches(entry, candidates, n=3, cutoff=0.75)
+    return list(dict.fromkeys([*same, *close]))[:5]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").casefold()
+
+
+def _parameters(binding: Binding) -> int | None:
+    node = binding.node
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list or node.args.vararg is not None:
+        return None
+    return len(node.args.posonlyargs) + len(node.args.args)
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text.strip("\n ") if "\n" not in text.strip() else text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _size(tree: ast.AST) -> int:
+    """The number of nodes, counted no further than it matters."""
+    size = 0
+    waiting: list[ast.AST] = [tree]
+    while waiting and size <= MOST_NODES:
+        size += 1
+        waiting.extend(ast.iter_child_nodes(waiting.pop()))
+    return size
+
+
+def _lines(source: str) -> list[str]:
+    # Python ends a line at these only; str.splitlines would also end it at a form feed.
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _column(lines: Sequence[str], line: int, offset: int) -> int:
+    """The 1-based column, in characters, of an offset in UTF-8 bytes."""
+    if not 1 <= line <= len(lines):
+        return offset + 1
+    text = lines[line - 1]
+    if text.isascii():
+        return offset + 1
+    return len(text.encode("utf-8", "replace")[:offset].decode("utf-8", "ignore")) + 1
+
+
+def _start_of_word(lines: Sequence[str], line: int, end: int) -> int:
+    """Where the identifier that ends before `end` starts; its spelling may differ from its name."""
+    text = lines[line - 1]
+    start = min(end, len(text))
+    while start > 0 and ("a" + unicodedata.normalize("NFKC", text[start - 1])).isidentifier():
+        start -= 1
+    return start
+
+
+def _value_message(source: str, error: ValueError) -> str:
+    if "\0" in source:
+        return "The source holds NUL bytes, which Python does not read."
+    return f"The source cannot be read: {type(error).__name__}."
+
+
+def _broken(line: int, column: int, message: str) -> dict[str, object]:
+    return {
+        "syntax_error": {"line": max(line, 1), "column": max(column, 1), "message": message},
+        "imports": [],
+        "entry": {"defined": False, "line": None, "near": [], "parameters": None},
+        "violations": [],
+        "suspicious": [],
+        "notes": [],
+    }
+
+
+def _unread(source: str, entry: str) -> dict[str, object]:
+    report = _broken(1, 1, "")
+    report["syntax_error"] = None
+    # Nothing was read; whether the entry point is there shows when the source is run.
+    report["entry"] = {"defined": entry in source, "line": None, "near": [], "parameters": None}
+    report["suspicious"] = [_too_complex()]
+    return report
+
+
+def _too_complex() -> dict[str, object]:
+    return {
+        "rule": findings.TOO_COMPLEX,
+        "helper": "",
+        "line": 1,
+        "column": 1,
+        "found": "static",
+        "message": "This source is too large or too intricate to be read in full; helpers in it may "
+        "have been overlooked, so it is shown to the teacher.",
+    }

@@ -1,0 +1,283 @@
+"""Findings: the helpers that an expression names, and the ways of running code that hide them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.policy.names import Lookup, Resolver
+from grader.policy.rules import Rule
+from grader.policy.scopes import Binding, Unit
+from grader.policy.values import (
+    ANYTHING,
+    Bag,
+    Container,
+    Function,
+    Getter,
+    Instance,
+    Lib,
+    Own,
+    OwnClass,
+    Partial,
+    Result,
+    Table,
+    Values,
+)
+
+UNRESOLVED = "unresolved_lookup"
+DYNAMIC = "dynamic_code"
+NATIVE = "native_code"
+TOO_COMPLEX = "too_complex"
+
+_EXECUTORS = frozenset({"builtins.exec", "builtins.eval", "builtins.compile"})
+_NATIVE_ROOTS = frozenset({"ctypes", "_ctypes", "cffi", "_cffi_backend"})
+_NATIVE = frozenset({"numpy.ctypeslib", "torch.utils.cpp_extension", "torch.ops.load_library"})
+_DYNAMIC = frozenset(
+    {
+        "sys._getframe",
+        "sys._current_frames",
+        "sys.settrace",
+        "sys.setprofile",
+        "threading.settrace",
+        "threading.setprofile",
+        "gc.get_objects",
+        "gc.get_referrers",
+        "gc.get_referents",
+        "inspect.currentframe",
+        "inspect.stack",
+        "pickle.load",
+        "pickle.loads",
+        "pickle.Unpickler",
+        "marshal.load",
+        "marshal.loads",
+        "types.CodeType",
+        "runpy.run_path",
+        "runpy.run_module",
+        "torch.load",
+    }
+)
+_REVEALING = frozenset({"__subclasses__", "__globals__", "__code__", "f_globals", "f_locals", "f_back"})
+_ARRAYS = {"torch": "torch.Tensor", "jax": "jax.Array", "tensorflow": "tensorflow.Tensor"}
+_NOT_ARRAYS = frozenset({"types", "collections", "enum", "argparse", "numpy", "scipy", "math", "re", "json"})
+_BY_TEXT = frozenset({"activation", "recurrent_activation", "hidden_act", "nonlinearity"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place that names a banned helper, or hides what it runs."""
+
+    rule: str
+    helper: str
+    node: ast.AST
+    via: tuple[Unit, ...] | None = None  # the calls it depends on, None when on none
+    at_end: bool = False  # the place is the last name of the node
+    banned: Rule | None = None
+    detail: str = ""
+
+
+class Inspector:
+    """Looks at single expressions."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.rules = resolver.rules
+        self.program = resolver.program
+        self.used: set[Binding] = set()
+        self.texts: list[tuple[ast.Call, list[str]]] = []
+        self._flagged: set[ast.expr] = set()
+        modules = [module for module, _ in self.program.imports]
+        modules.extend(module for module, _ in resolver.imported)
+        roots = {module.split(".")[0] for module in modules}
+        self.arrays = sorted(roots & self.rules.array_libraries)
+
+    # --- helpers ----------------------------------------------------------------------------------
+
+    def helpers(self, node: ast.expr) -> Iterator[Finding]:
+        """The banned helpers that an expression names itself."""
+        if isinstance(node, ast.Name):
+            yield from self._name(node)
+        elif isinstance(node, ast.Attribute):
+            yield from self._attribute(node)
+        elif isinstance(node, ast.Call | ast.Subscript):
+            lookup = self.resolver.lookups.get(node)
+            if lookup is not None:
+                yield from self._looked_up(node, lookup)
+            if isinstance(node, ast.Call):
+                yield from self._getter(node)
+                yield from self._by_text(node)
+
+    def _name(self, node: ast.Name) -> Iterator[Finding]:
+        bindings = self.resolver.candidates(node)
+        names: list[str] = []
+        for binding in bindings:
+            if binding.kind == "import":
+                names.append(binding.lib)
+                self.used.add(binding)
+        starred = self.resolver.later_stars(node) if bindings else self.resolver.stars(node)
+        names.extend(f"{module}.{node.id}" for module in starred)
+        for name in dict.fromkeys(names):
+            rule = self.rules.banned(name)
+            if rule is not None:
+                self._flagged.add(node)
+                yield Finding(rule.id, name, node, banned=rule)
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[Finding]:
+        if node.value in self._flagged:
+            self._flagged.add(node)
+            return
+        values = self.resolver.resolve(node.value)
+        for value in values:
+            if not isinstance(value, Lib):
+                continue
+            name = f"{value.name}.{node.attr}"
+            rule = self.rules.banned(name) or self._unbound_method(value.name, node.attr)
+            if rule is not None:
+                self._flagged.add(node)
+                yield Finding(rule.id, name, node, banned=rule)
+                return
+        rule = self._method(node.attr, values)
+        if rule is not None:
+            self._flagged.add(node)
+            yield Finding(rule.id, self._method_name(node.attr, values), node, at_end=True, banned=rule)
+
+    def _unbound_method(self, library: str, attr: str) -> Rule | None:
+        """`torch.Tensor.softmax`: a method, taken from its class."""
+        rule = self.rules.method(attr)
+        last = library.rpartition(".")[2]
+        if rule is None or not last[:1].isupper() or library.split(".")[0] not in self.rules.array_libraries:
+            return None
+        return None if self.rules.allows(f"{library}.{attr}") else rule
+
+    def _method(self, attr: str, values: Values) -> Rule | None:
+        """The rule for a method of that name, when the receiver may be an array of an array library."""
+        rule = self.rules.method(attr)
+        if rule is None or not self.arrays:
+            return None
+        own = self.resolver.is_own_attribute(attr)
+        for value in values:
+            if isinstance(value, Result):
+                root = value.name.split(".")[0]
+                if root in self.rules.array_libraries:
+                    return rule
+                if root not in _NOT_ARRAYS and not own:
+                    return rule
+            elif isinstance(value, Instance | OwnClass):
+                if self._inherits(value, attr):
+                    return rule
+            elif not own and not isinstance(
+                value, Lib | Function | Own | Container | Bag | Table | Partial | Getter
+            ):
+                return rule
+        return None
+
+    def _inherits(self, value: Instance | OwnClass, attr: str) -> bool:
+        """Whether an object of the student's class has this method from an array library's class."""
+        family, libraries = self.resolver.family(value.cls)
+        if any(cls in family for cls, _ in self.resolver.members(attr)) or self.resolver.stores(attr):
+            return False
+        return any(name.split(".")[0] in self.rules.array_libraries for name in libraries)
+
+    def _method_name(self, attr: str, values: Values) -> str:
+        roots = [value.name.split(".")[0] for value in values if isinstance(value, Result)]
+        root = next((root for root in roots if root in self.rules.array_libraries), self.arrays[0])
+        return f"{_ARRAYS.get(root, root)}.{attr}"
+
+    def _looked_up(self, node: ast.expr, lookup: Lookup) -> Iterator[Finding]:
+        for name, units in lookup.libs.items():
+            rule = self._first_banned(name)
+            if rule is not None:
+                self._flagged.add(node)
+                yield Finding(rule.id, name, node, None if units is None else tuple(units), banned=rule)
+        for attr, values in lookup.methods.items():
+            rule = self._method(attr, values)
+            if rule is not None:
+                self._flagged.add(node)
+                yield Finding(rule.id, self._method_name(attr, values), node, banned=rule)
+
+    def _first_banned(self, name: str) -> Rule | None:
+        library, _, attr = name.rpartition(".")
+        return self.rules.banned(name) or self._unbound_method(library, attr)
+
+    def _getter(self, node: ast.Call) -> Iterator[Finding]:
+        """attrgetter and methodcaller, judged where they are made: what they meet may stay unknown."""
+        for value in self.resolver.resolve(node):
+            if not isinstance(value, Getter) or value.kind == "item" or value.args is not node.args:
+                continue
+            wanted = value.args if value.kind == "attr" else value.args[:1]
+            for item in wanted:
+                for name in self.resolver.constants(item)[0]:
+                    attr = name.rpartition(".")[2]
+                    rule = self._method(attr, ANYTHING)
+                    if rule is not None:
+                        yield Finding(
+                            rule.id, self._method_name(attr, ()), node, banned=rule, detail="getter"
+                        )
+
+    def _by_text(self, node: ast.Call) -> Iterator[Finding]:
+        """Dense(activation="softmax"): a helper that a library looks up by its name."""
+        for keyword in node.keywords:
+            if keyword.arg not in _BY_TEXT:
+                continue
+            roots = [
+                value.name
+                for value in self.resolver.resolve(node.func)
+                if isinstance(value, Lib) and self.rules.may_hold(value.name)
+            ]
+            if not roots:
+                continue
+            for name in self.resolver.constants(keyword.value)[0]:
+                rule = self.rules.method(name)
+                if rule is not None:
+                    yield Finding(rule.id, f"{roots[0]}({keyword.arg}={name!r})", keyword.value, banned=rule)
+
+    # --- code that hides what it runs -------------------------------------------------------------
+
+    def suspicions(self, node: ast.expr) -> Iterator[Finding]:
+        """The ways of an expression to run code that reading the source does not show."""
+        if isinstance(node, ast.Name):
+            yield from self._suspicious_name(node)
+        elif isinstance(node, ast.Attribute):
+            for value in self.resolver.resolve(node.value):
+                if isinstance(value, Lib):
+                    yield from self._suspicious_library(f"{value.name}.{node.attr}", node)
+            if node.attr in _REVEALING:
+                yield Finding(DYNAMIC, node.attr, node, at_end=True, detail="reaches behind the source")
+        elif isinstance(node, ast.Call):
+            yield from self._executed(node)
+        lookup = self.resolver.lookups.get(node)
+        if lookup is not None and lookup.unresolved is not None:
+            yield Finding(UNRESOLVED, lookup.unresolved, node)
+        if node not in self.resolver.consumed and not isinstance(node, ast.BinOp):
+            for value in self.resolver.resolve(node):
+                if isinstance(value, Table) and (not value.name or self.rules.may_hold(value.name)):
+                    yield Finding(UNRESOLVED, value.name or "sys.modules", node, detail="table")
+
+    def _suspicious_name(self, node: ast.Name) -> Iterator[Finding]:
+        bindings = self.resolver.candidates(node)
+        for binding in bindings:
+            if binding.kind == "import":
+                yield from self._suspicious_library(binding.lib, node)
+        if bindings or node in self.program.callees:
+            return
+        if node.id in ("exec", "eval", "compile", "__import__"):
+            yield Finding(DYNAMIC, node.id, node, detail="is passed on and may run code from a text")
+        elif node.id == "getattr" and any(map(self.rules.may_hold, self.arrays)):
+            yield Finding(UNRESOLVED, "getattr", node)
+
+    def _suspicious_library(self, name: str, node: ast.expr) -> Iterator[Finding]:
+        if name.split(".")[0] in _NATIVE_ROOTS or name in _NATIVE:
+            yield Finding(NATIVE, name, node, detail="runs native code")
+        elif name in _DYNAMIC:
+            yield Finding(DYNAMIC, name, node, detail="may run or reach code that the source does not show")
+
+    def _executed(self, node: ast.Call) -> Iterator[Finding]:
+        for value in self.resolver.resolve(node.func):
+            if isinstance(value, Lib) and value.name in _EXECUTORS:
+                name = value.name.removeprefix("builtins.")
+                if node.args:
+                    found, complete = self.resolver.constants(node.args[0])
+                    if found:
+                        self.texts.append((node, found))
+                    detail = "runs code from a text" if complete else "runs code from a text made as it runs"
+                    yield Finding(DYNAMIC, name, node, detail=detail)

@@ -1,0 +1,1181 @@
+"""Name resolution: which bindings a read may see, and what an expression may stand for.
+
+The answer is a set of values, a little too large rather than too small: every binding on some path
+counts. Names are canonical, so `F.softmax` is torch.nn.functional.softmax whatever F was imported as.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+
+from grader.policy import texts
+from grader.policy.folding import words
+from grader.policy.program import Program
+from grader.policy.rules import LONGEST_NAME, Rules
+from grader.policy.scopes import Binding, Block, Call, Class, Func, Load, Loop, Scope, Store, Unit
+from grader.policy.values import (
+    ANYTHING,
+    NAMESPACE,
+    OWN,
+    UNKNOWN,
+    Bag,
+    Container,
+    Function,
+    Getter,
+    Instance,
+    Lib,
+    Named,
+    Namespace,
+    Own,
+    OwnClass,
+    Partial,
+    Result,
+    Table,
+    Unknown,
+    Value,
+    Values,
+)
+
+MOST_BINDINGS = 64  # beyond it, order within a scope is no longer looked at
+MOST_VALUES = 64
+MOST_STEPS = 400_000
+DEEPEST = 80
+
+_IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
+_LOCATORS = frozenset({"pkgutil.resolve_name", "pydoc.locate"})
+_GETTERS = {
+    "operator.attrgetter": "attr",
+    "operator.itemgetter": "item",
+    "operator.methodcaller": "method",
+}
+_LOOKUPS = frozenset({"builtins.getattr", "inspect.getattr_static", "builtins.object.__getattribute__"})
+# What these return is, or holds, what they are given.
+_HOLDERS = words(
+    """
+    builtins.zip builtins.enumerate builtins.reversed builtins.sorted builtins.list builtins.tuple
+    builtins.set builtins.dict builtins.iter builtins.frozenset itertools.chain itertools.cycle
+    itertools.repeat collections.deque collections.OrderedDict collections.defaultdict collections.ChainMap
+    types.MappingProxyType builtins.filter itertools.product itertools.zip_longest
+    """
+)
+_PASSED_ON = words(
+    """
+    builtins.next builtins.max builtins.min copy.copy copy.deepcopy contextlib.nullcontext
+    builtins.staticmethod builtins.classmethod builtins.property functools.lru_cache functools.cache
+    functools.wraps functools.update_wrapper torch.compile torch.jit.script torch.vmap torch.func.vmap
+    jax.jit jax.vmap random.choice weakref.proxy weakref.ref
+    """
+)
+_WRAPPED = frozenset({"__call__", "__func__", "__wrapped__", "__self__"})
+# Libraries whose objects have attributes of the student's choosing.
+_OWN_OBJECTS = frozenset({"types", "collections", "enum", "argparse", "numpy", "scipy", "math", "re", "json"})
+_NAMESPACES = frozenset({"builtins.globals", "builtins.locals"})
+_CONTAINER_LOOKUPS = frozenset({"get", "__getitem__", "pop", "setdefault"})
+
+
+class Lookup:
+    """What a lookup by text names at one expression, next to what its value is."""
+
+    __slots__ = ("any_attr", "any_global", "attrs", "globals", "libs", "methods", "unresolved")
+
+    def __init__(self) -> None:
+        self.libs: dict[str, list[Unit] | None] = {}  # with the calls it depends on, None when it always is
+        self.methods: dict[str, Values] = {}
+        self.attrs: set[str] = set()
+        self.any_attr = False
+        self.globals: set[str] = set()
+        self.any_global = False
+        self.unresolved: str | None = None
+
+
+class Resolver(texts.Scenery):
+    """Resolves the names and expressions of one program."""
+
+    def __init__(self, program: Program, rules: Rules, entry: str) -> None:
+        self.program = program
+        self.rules = rules
+        self.entry = entry
+        self.texts = texts.Texts(self, program.bound_at)
+        self.lookups: dict[ast.expr, Lookup] = {}
+        self.consumed: set[ast.expr] = set()
+        self.imported: list[tuple[str, ast.expr]] = []
+        self.exhausted = False
+        self.dirty = False
+        self._memo: dict[ast.expr, Values] = {}
+        self._seeds: dict[object, Values] = {}
+        self._busy: set[object] = set()
+        self._cyclic: set[object] = set()
+        self._context: dict[Binding, ast.expr] | None = None
+        self._candidates: dict[ast.Name, Sequence[Binding]] = {}
+        self._all: dict[int, Sequence[Binding]] = {}
+        self._sites: dict[Func, tuple[list[Call], bool]] = {}
+        self._members: dict[str, list[tuple[Class, list[Binding]]]] = {}
+        self._stores: dict[str, list[Store]] = {}
+        self._items: dict[tuple[Scope, str], list[Store]] = {}
+        self._bases: dict[Class, tuple[set[Class], list[str]]] = {}
+        self._steps = 0
+        self._depth = 0
+        self._warm = False
+        self.index()
+
+    def index(self) -> None:
+        """Make the indexes of class members and stores; again after the program took in a text."""
+        program = self.program
+        self._members = {}
+        for cls in program.classes:
+            for name, bindings in cls.scope.names.items():
+                self._members.setdefault(name, []).append((cls, bindings))
+        self._stores = {}
+        self._items = {}
+        for store in program.stores:
+            if store.attr is not None:
+                self._stores.setdefault(store.attr, []).append(store)
+            elif store.root is not None and store.root in program.loads:
+                home = self.home(store.root)
+                if home is not None:
+                    self._items.setdefault((home, store.root.id), []).append(store)
+        self._memo = {}
+        self._candidates = {}
+        self._all = {}
+        self._sites = {}
+        self.texts = texts.Texts(self, program.bound_at)
+
+    def restart(self) -> None:
+        """Forget the answers but keep them as first guesses: names that depend on each other settle."""
+        self._memo = {}
+        self.dirty = False
+        self.lookups = {}
+
+    # --- scopes -----------------------------------------------------------------------------------
+
+    def home(self, node: ast.Name) -> Scope | None:
+        """The scope that a read of a name finds it in, None for builtins and starred imports."""
+        load = self.program.loads[node]
+        return self._home(node.id, load)[0]
+
+    def _home(self, name: str, load: Load) -> tuple[Scope | None, bool]:
+        scope: Scope | None = load.scope
+        in_order = True
+        while scope is not None:
+            if name in scope.globals:
+                return self.program.module, in_order and scope is self.program.module
+            if (
+                name in scope.names
+                and name not in scope.nonlocals
+                and (scope.kind != "class" or scope is load.scope)
+            ):
+                return scope, in_order
+            in_order = in_order and scope.inline
+            scope = scope.parent
+        return None, False
+
+    def candidates(self, node: ast.Name) -> Sequence[Binding]:
+        """The bindings that a read of a name may see; empty for builtins and starred imports."""
+        known = self._candidates.get(node)
+        if known is None:
+            known = self._candidates[node] = self._find(node)
+        return known
+
+    def _find(self, node: ast.Name) -> Sequence[Binding]:
+        load = self.program.loads.get(node)
+        if load is None:
+            return ()
+        scope, in_order = self._home(node.id, load)
+        if scope is None:
+            return ()
+        bindings = scope.names[node.id]
+        if len(bindings) == 1:
+            only = bindings[0]
+            return () if only.block.dead and not load.block.dead else bindings
+        if len(bindings) > MOST_BINDINGS:
+            return self._everywhere(bindings)
+        usable = [item for item in bindings if not item.block.dead or load.block.dead]
+        if in_order:
+            return _in_order(usable, load, scope)
+        if scope is self.program.module:
+            return _after_import(usable)
+        return usable
+
+    def _everywhere(self, bindings: list[Binding]) -> Sequence[Binding]:
+        known = self._all.get(id(bindings))
+        if known is None:
+            # Among very many bindings of one name, only those that may name a library matter.
+            kept = [item for item in bindings if item.kind == "import" or _may_name(item)]
+            if len(kept) > 4 * MOST_BINDINGS:
+                self.exhausted = True
+                kept = kept[: 4 * MOST_BINDINGS]
+            known = self._all[id(bindings)] = kept
+        return known
+
+    def module_bindings(self, name: str) -> Sequence[Binding]:
+        """The bindings of a module-level name that are in force once the module has run."""
+        bindings = self.program.module.names.get(name, [])
+        return _after_import([item for item in bindings if not item.block.dead])
+
+    def constants(self, node: ast.expr) -> tuple[list[str], bool]:
+        """The texts an expression may be, and whether that is all it may be."""
+        try:
+            return self.texts.names(node)
+        except _TooFarError:
+            self._warm_up()
+        try:
+            return self.texts.names(node)
+        except _TooFarError:
+            self.exhausted = True
+            return [], False
+
+    def members(self, attr: str) -> list[tuple[Class, list[Binding]]]:
+        """The classes that define an attribute, with its bindings."""
+        return self._members.get(attr, [])
+
+    def stores(self, attr: str) -> list[Store]:
+        """What is put into attributes of that name, or into containers that such attributes hold."""
+        return self._stores.get(attr, [])
+
+    def items(self, scope: Scope, name: str) -> list[Store]:
+        """What is put into the container that a name of a scope holds."""
+        return self._items.get((scope, name), [])
+
+    # --- expressions ------------------------------------------------------------------------------
+
+    def resolve(self, node: ast.expr) -> Values:
+        """What an expression may stand for."""
+        known = self._memo.get(node)
+        if known is not None:
+            return known
+        if self._depth or self._context is not None:
+            return self._resolve(node)
+        try:
+            return self._resolve(node)
+        except _TooFarError:
+            pass
+        self._warm_up()
+        try:
+            return self._resolve(node)
+        except _TooFarError:
+            self.exhausted = True
+            self._memo[node] = ANYTHING
+            return ANYTHING
+
+    def _warm_up(self) -> None:
+        # A long chain of assignments, each made from the one before, is short when taken in order.
+        if self._warm:
+            return
+        self._warm = True
+        for load in list(self.program.loads):
+            try:
+                self._resolve(load)
+            except _TooFarError:
+                continue
+
+    def _resolve(self, node: ast.expr) -> Values:
+        known = self._memo.get(node)
+        if known is not None:
+            return known
+        if node in self._busy:
+            self._cyclic.add(node)
+            return (*self._seeds.get(node, ()), UNKNOWN)
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            self.exhausted = True
+            return ANYTHING
+        if self._depth > DEEPEST:
+            raise _TooFarError
+        self._busy.add(node)
+        self._depth += 1
+        try:
+            values = self._evaluate(node)
+        finally:
+            self._busy.discard(node)
+            self._depth -= 1
+        if node in self._cyclic:
+            self._settle(node, values)
+        self._memo[node] = values
+        return values
+
+    def _settle(self, node: object, values: Values) -> None:
+        self._cyclic.discard(node)
+        before = self._seeds.get(node, ())
+        if any(value not in before and not isinstance(value, Result | Unknown | Own) for value in values):
+            fresh = [value for value in values if isinstance(value, Named | Function | OwnClass | Instance)]
+            if any(value not in before for value in fresh):
+                self._seeds[node] = _union([before, tuple(fresh)])
+                self.dirty = True
+
+    def _evaluate(self, node: ast.expr) -> Values:
+        kind = type(node)
+        handler = _HANDLERS.get(kind)
+        if handler is not None:
+            return handler(self, node)
+        if kind in _CONTAINERS:
+            return (Container(node),)
+        if kind in _OWN_LITERALS:
+            return (OWN,)
+        return ANYTHING
+
+    def _merge(self, parts: Iterable[Values]) -> Values:
+        values = _union(parts)
+        if len(values) > MOST_VALUES:
+            self.exhausted = True
+            return (*values[:MOST_VALUES], UNKNOWN)
+        return values
+
+    def _name(self, node: ast.Name) -> Values:
+        bindings = self.candidates(node)
+        if len(bindings) == 1:
+            return self.binding(bindings[0])
+        if bindings:
+            values = self._merge([self.binding(item) for item in bindings])
+            if values:
+                return values
+        return self._unbound(node)
+
+    def _unbound(self, node: ast.Name) -> Values:
+        parts = [lib(f"{module}.{node.id}") for module in self.stars(node)]
+        if node.id in self._stores:
+            parts.extend(self.stored(node.id, None))  # builtins.name = …, sys.modules[__name__].name = …
+        if node.id == "__builtins__":
+            return (Lib("builtins"),)
+        return self._merge(parts) if parts else (Lib(f"builtins.{node.id}"),)
+
+    def stars(self, node: ast.Name) -> list[str]:
+        """The modules of starred imports that may provide an unbound name."""
+        if not self.program.stars:
+            return []
+        load = self.program.loads.get(node)
+        dead = load is not None and load.block.dead
+        return [module for module, _, block, _ in self.program.stars if dead or not block.dead]
+
+    def later_stars(self, node: ast.Name) -> list[str]:
+        """The modules of starred imports that run after every binding of a module-level name."""
+        if not self.program.stars:
+            return []
+        bindings = self.candidates(node)
+        if not bindings or bindings[0].scope is not self.program.module:
+            return []
+        last = max(item.pos for item in bindings)
+        load = self.program.loads[node]
+        end = load.pos if load.scope is self.program.module else 1 << 60
+        return [name for name, pos, block, _ in self.program.stars if last < pos < end and not block.dead]
+
+    def binding(self, item: Binding) -> Values:
+        """What a binding may give its name."""
+        kind = item.kind
+        if kind == "import":
+            return lib(item.lib)
+        if kind == "func":
+            return (Function(item.func),) if item.func is not None else ANYTHING
+        if kind == "class":
+            return (OwnClass(item.cls),) if item.cls is not None else ANYTHING
+        if kind == "del":
+            return ()
+        if kind == "param":
+            return self._parameter(item)
+        if item.value is None:
+            return ANYTHING
+        values = self._resolve(item.value)
+        if kind == "aug":
+            node = item.node
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                return self._merge([self._resolve(node.target), _computed([values])])
+            return ANYTHING
+        if kind == "element":
+            values = self.elements(values)
+        elif kind == "entered":
+            values = tuple(UNKNOWN if isinstance(v, Function) else v for v in values)
+        for step in item.path:
+            values = self._step(values, step)
+        return values
+
+    def _step(self, values: Values, step: int | str) -> Values:
+        """One step of unpacking a sequence."""
+        parts: list[Values] = []
+        for value in values:
+            if isinstance(value, Container) and isinstance(step, int):
+                found = self._element_at(value, step)
+                parts.append(self.elements((value,)) if found is None else found)
+            elif isinstance(value, Container | Bag):
+                parts.append((value,) if step == "*" else self.elements((value,)))
+            else:
+                parts.append((value,))
+        return self._merge(parts)
+
+    def _element_at(self, value: Container, key: object) -> Values | None:
+        """The member of a literal container under a constant key, None when that is not certain."""
+        node = value.node
+        if isinstance(node, ast.List | ast.Tuple):
+            if isinstance(key, int) and not any(isinstance(item, ast.Starred) for item in node.elts):
+                if -len(node.elts) <= key < len(node.elts):
+                    return self._resolve(node.elts[key])
+                return ()
+        elif isinstance(node, ast.Dict):
+            found: list[Values] = []
+            for label, item in zip(node.keys, node.values, strict=True):
+                if not isinstance(label, ast.Constant):
+                    return None
+                if label.value == key:
+                    found.append(self._resolve(item))
+            return self._merge(found)
+        return None
+
+    def elements(self, values: Values) -> Values:
+        """What iterating over these values may yield, or looking up a key in them."""
+        parts: list[Values] = []
+        for value in values:
+            if isinstance(value, Container):
+                parts.extend(self._members_of(value.node))
+            elif isinstance(value, Bag):
+                parts.append(value.members)
+            elif isinstance(value, Instance | OwnClass | Function | Own):
+                parts.append(ANYTHING)
+            else:
+                parts.append((value,))
+        return self._merge(parts)
+
+    def _members_of(self, node: ast.expr) -> list[Values]:
+        if isinstance(node, ast.Dict):
+            return [
+                self._resolve(item) if key is not None else self.elements(self._resolve(item))
+                for key, item in zip(node.keys, node.values, strict=True)
+            ]
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return [
+                self.elements(self._resolve(item.value))
+                if isinstance(item, ast.Starred)
+                else self._resolve(item)
+                for item in node.elts
+            ]
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return [self._resolve(node.elt)]
+        if isinstance(node, ast.DictComp):
+            return [self._resolve(node.value)]
+        return [ANYTHING]
+
+    def leaves(self, values: Values, depth: int = 0) -> Values:
+        """The values themselves, with containers replaced by their members at any depth."""
+        if depth > 6 or not any(isinstance(value, Container | Bag) for value in values):
+            return values
+        parts: list[Values] = []
+        for value in values:
+            if isinstance(value, Container | Bag):
+                parts.append(self.leaves(self.elements((value,)), depth + 1))
+            else:
+                parts.append((value,))
+        return self._merge(parts)
+
+    # --- attributes -------------------------------------------------------------------------------
+
+    def _attribute(self, node: ast.Attribute) -> Values:
+        return self._merge([self.member(value, node.attr) for value in self._resolve(node.value)])
+
+    def member(self, value: Value, attr: str) -> Values:
+        """What an attribute of a value may be."""
+        if isinstance(value, Lib):
+            if attr in _WRAPPED:
+                return (value,)
+            parts = [lib(f"{value.name}.{attr}")]
+            if attr in self._stores:
+                parts.extend(self.stored(attr, None))
+            return self._merge(parts)
+        if isinstance(value, Instance | OwnClass):
+            return self._own_member(value, attr)
+        if isinstance(value, Result):
+            if attr in self._stores:
+                return self._merge([(value,), *self.stored(attr, None)])
+            return (value,)
+        if isinstance(value, Namespace):
+            if attr == "__dict__":
+                return (NAMESPACE,)
+            return self._merge([self.binding(item) for item in self.module_bindings(attr)]) or ANYTHING
+        if isinstance(value, Unknown):
+            parts = [self._class_member(bindings) for _, bindings in self._members.get(attr, ())]
+            parts.extend(self.stored(attr, None, any_class=True))
+            return self._merge([*parts, ANYTHING])
+        if isinstance(value, Function | Partial) and attr in _WRAPPED:
+            return (value,)
+        parts = self.stored(attr, None)
+        return self._merge(parts) if parts else (OWN,)
+
+    def _own_member(self, value: Instance | OwnClass, attr: str) -> Values:
+        family, libraries = self.family(value.cls)
+        parts = [
+            self._class_member(bindings) for cls, bindings in self._members.get(attr, ()) if cls in family
+        ]
+        parts.extend(self.stored(attr, family))
+        values = self._merge(parts)
+        if values:
+            return values
+        if attr == "__class__":
+            return (OwnClass(value.cls),)
+        if libraries:
+            if isinstance(value, OwnClass):
+                return self._merge([lib(f"{name}.{attr}") for name in libraries])
+            return tuple(Result(name) for name in libraries)
+        return (OWN,)
+
+    def _class_member(self, bindings: list[Binding]) -> Values:
+        # A property is read without a call; what it returns is as good a guess as the function.
+        parts: list[Values] = []
+        for item in bindings:
+            parts.append(self.binding(item))
+            if item.func is not None and _is_property(item.func):
+                parts.append(self._returns(item.func))
+        return self._merge(parts)
+
+    def stored(self, attr: str, family: set[Class] | None, *, any_class: bool = False) -> list[Values]:
+        """What an attribute of that name was given by assignment, on objects of these classes."""
+        parts: list[Values] = []
+        for store in self._stores.get(attr, ()):
+            if store.called_on is not None or store.key is not None:
+                continue
+            if store.cls is None or any_class or (family is not None and store.cls in family):
+                parts.extend(self._resolve(item) for item in store.values)
+        return parts
+
+    def is_own_attribute(self, attr: str) -> bool:
+        """Whether the source itself gives some object an attribute of that name."""
+        return attr in self.program.member_names
+
+    def family(self, cls: Class) -> tuple[set[Class], list[str]]:
+        """A class with its own bases and subclasses, and the library classes among its bases."""
+        known = self._bases.get(cls)
+        if known is not None:
+            return known
+        family: set[Class] = {cls}
+        libraries: list[str] = []
+        self._bases[cls] = found = (family, libraries)
+        waiting = list(cls.bases)
+        while waiting:
+            base = waiting.pop()
+            for value in self._resolve(base.value if isinstance(base, ast.Starred) else base):
+                if isinstance(value, OwnClass) and value.cls not in family:
+                    family.add(value.cls)
+                    waiting.extend(value.cls.bases)
+                elif isinstance(value, Lib | Result) and value.name != "builtins.object":
+                    libraries.append(value.name)
+        for other in self.program.classes:
+            if other is not cls and other.bases and len(self.program.classes) <= 200:
+                values = [value for base in other.bases for value in self._resolve(base)]
+                if OwnClass(cls) in values:
+                    family.add(other)
+        return found
+
+    # --- functions --------------------------------------------------------------------------------
+
+    def _returns(self, func: Func) -> Values:
+        if func in self._busy:
+            self._cyclic.add(func)
+            return (*self._seeds.get(func, ()), UNKNOWN)
+        self._busy.add(func)
+        try:
+            values = self._merge([self._resolve(item) for item in func.returns])
+        finally:
+            self._busy.discard(func)
+        if func in self._cyclic:
+            self._settle(func, values)
+        return values
+
+    def _parameter(self, item: Binding) -> Values:
+        if self._context is not None and item in self._context:
+            argument = self._context[item]
+            saved, self._context = self._context, None
+            try:
+                return self._resolve(argument)
+            finally:
+                self._context = saved
+        func = item.func
+        if func is None or item in self._busy:
+            return ANYTHING
+        if func.cls is not None and func.static != "staticmethod" and item.name == _first(func):
+            return (OwnClass(func.cls),) if func.static == "classmethod" else (Instance(func.cls),)
+        self._busy.add(item)
+        try:
+            sites, open_ended = self.call_sites(func)
+            parts: list[Values] = [ANYTHING] if open_ended or not sites else []
+            for site in sites:
+                argument_node = texts.argument_of(site, func, item)
+                parts.append(ANYTHING if argument_node is None else self._resolve(argument_node))
+            if item.default is not None:
+                parts.append(self._resolve(item.default))
+            return self._merge(parts)
+        finally:
+            self._busy.discard(item)
+
+    def call_sites(self, func: Func) -> tuple[list[Call], bool]:
+        """The calls of a function, and whether it may be called from elsewhere too."""
+        known = self._sites.get(func)
+        if known is not None:
+            return known
+        sites: list[Call] = []
+        if isinstance(func.node, ast.Lambda):
+            direct = self.program.lambda_calls.get(func.node)
+            if direct is not None:
+                sites.append(direct)
+        name = func.name
+        if name == "__init__" and func.cls is not None:
+            name = func.cls.name
+        open_ended = name == self.entry or (not name and not sites)
+        if name:
+            calls = self.program.calls.get(name, [])
+            if len(calls) > 4 * MOST_BINDINGS:
+                self.exhausted = True
+            for call in calls[: 4 * MOST_BINDINGS]:
+                if self.program.unit_blocks[call.unit].dead and not func.block.dead:
+                    continue
+                if isinstance(call.func, ast.Name) and not self._calls(call.func, func):
+                    continue
+                sites.append(call)
+            for read in self.program.reads.get(name, ()):
+                if read not in self.program.callees and self.candidates(read):
+                    open_ended = True
+                    break
+        self._sites[func] = sites, open_ended
+        return sites, open_ended
+
+    def _calls(self, callee: ast.Name, func: Func) -> bool:
+        for item in self.candidates(callee):
+            if item.func is func or (item.cls is not None and item.cls is func.cls):
+                return True
+            if item.value is not None and item.value is func.node:
+                return True
+        return False
+
+    def library_name(self, node: ast.expr) -> str | None:
+        """The canonical dotted name of a library member that an expression surely is."""
+        values = self._resolve(node)
+        if len(values) == 1 and isinstance(values[0], Lib):
+            return values[0].name
+        return None
+
+    def own_function(self, node: ast.expr) -> Func | None:
+        """The function of the source that an expression surely is."""
+        values = self._resolve(node)
+        if len(values) == 1 and isinstance(values[0], Function):
+            return values[0].func
+        return None
+
+    def attribute_values(self, node: ast.Attribute) -> list[ast.expr] | None:
+        """The expressions an attribute of the student's own objects was given, None when unknown."""
+        if any(isinstance(value, Lib | Result | Table) for value in self._resolve(node.value)):
+            return None
+        found: list[ast.expr] = []
+        for _, bindings in self._members.get(node.attr, ()):
+            for item in bindings:
+                if item.kind != "value" or item.value is None or item.path:
+                    return None
+                found.append(item.value)
+        for store in self._stores.get(node.attr, ()):
+            found.extend(store.values)
+        return found or None
+
+    # --- calls and lookups by text ----------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Values:
+        args = node.args
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            special = self._method_call(node, func)
+            if special is not None:
+                return special
+        return self._call_values(self._resolve(func), args, node)
+
+    def _method_call(self, node: ast.Call, func: ast.Attribute) -> Values | None:
+        attr = func.attr
+        if attr in ("__getattribute__", "__getattr__"):
+            if len(node.args) == 1:
+                return self._getattr(node, [func.value, node.args[0]])
+            if len(node.args) == 2:
+                return self._getattr(node, node.args)
+        receivers = self._resolve(func.value)
+        if attr in _CONTAINER_LOOKUPS and node.args:
+            if any(isinstance(value, Table | Namespace | Container | Bag) for value in receivers):
+                values = self._item(node, func.value, receivers, node.args[0])
+                return self._merge([values, *(self._resolve(item) for item in node.args[1:])])
+        elif attr in ("values", "items", "keys", "copy") and any(
+            isinstance(value, Container | Bag) for value in receivers
+        ):
+            return (Bag(self.leaves(receivers)),)
+        return None
+
+    def _call_values(self, callees: Values, args: list[ast.expr], node: ast.Call) -> Values:
+        parts: list[Values] = []
+        for value in callees:
+            if isinstance(value, Lib):
+                parts.append(self._library_call(value.name, args, node))
+            elif isinstance(value, Function):
+                parts.append(self._returns(value.func))
+            elif isinstance(value, OwnClass):
+                parts.append((Instance(value.cls),))
+            elif isinstance(value, Instance):
+                parts.append(self._instance_call(value))
+            elif isinstance(value, Partial):
+                parts.append(self._call_values(value.functions, [*value.args, *args], node))
+            elif isinstance(value, Getter):
+                parts.append(self._apply(value, args, node))
+            elif isinstance(value, Result):
+                parts.append((value,))
+            else:
+                parts.append(ANYTHING)
+        return self._merge(parts)
+
+    def _instance_call(self, value: Instance) -> Values:
+        family, libraries = self.family(value.cls)
+        parts: list[Values] = [tuple(Result(name) for name in libraries)]
+        for name in ("__call__", "forward", "call"):
+            for cls, bindings in self._members.get(name, ()):
+                if cls in family:
+                    parts.extend(self._returns(item.func) for item in bindings if item.func is not None)
+        return self._merge(parts) or ANYTHING
+
+    def _library_call(self, name: str, args: list[ast.expr], node: ast.Call) -> Values:
+        if name in _LOOKUPS:
+            return self._getattr(node, args)
+        if name in _IMPORTERS:
+            return self._import(name, node, args)
+        if name in _LOCATORS and args:
+            return self._locate(node, args[0])
+        if name in _GETTERS:
+            return (Getter(_GETTERS[name], args),)
+        if name == "functools.partial" and args:
+            return (Partial(self._resolve(args[0]), args[1:]),)
+        if name == "functools.reduce" and len(args) >= 3 and self._is_getattr(args[0]):
+            return self._reduce(node, args)
+        if name == "builtins.vars" and args:
+            return self._merge([_table(value) for value in self._resolve(args[0])])
+        if name in _NAMESPACES or name == "builtins.vars":
+            return (NAMESPACE,)
+        if name == "builtins.super":
+            return self._super(node)
+        if name == "builtins.type" and len(args) == 1:
+            return tuple(OwnClass(v.cls) if isinstance(v, Instance) else v for v in self._resolve(args[0]))
+        if name == "builtins.map" and len(args) >= 2:
+            return (Bag(self._call_values(self._resolve(args[0]), [], node)),)
+        if name in _HOLDERS:
+            inputs = [self._resolve(_bare(item)) for item in args]
+            inputs.extend(self._resolve(keyword.value) for keyword in node.keywords)
+            held = self._merge([self.leaves(item) for item in inputs])
+            return (Bag(held),)
+        if name in _PASSED_ON:
+            inner = [self.leaves(self._resolve(_bare(item))) for item in args]
+            return self._merge([*inner, (Result(name),)])
+        if name.startswith("builtins.") and name not in _PLAIN:
+            return ANYTHING
+        return (Result(name),)
+
+    def _super(self, node: ast.Call) -> Values:
+        load = self.program.loads.get(node.func) if isinstance(node.func, ast.Name) else None
+        func = load.scope.func if load is not None else None
+        while func is not None and func.cls is None:
+            func = func.owner
+        if func is None or func.cls is None:
+            return ANYTHING
+        return (Instance(func.cls),)
+
+    def _is_getattr(self, node: ast.expr) -> bool:
+        return any(isinstance(value, Lib) and value.name in _LOOKUPS for value in self._resolve(node))
+
+    def _lookup(self, node: ast.expr) -> Lookup:
+        known = self.lookups.get(node)
+        if known is None:
+            known = self.lookups[node] = Lookup()
+        return known
+
+    def _getattr(self, node: ast.Call, args: list[ast.expr]) -> Values:
+        if len(args) < 2 or any(isinstance(item, ast.Starred) for item in args[:2]):
+            if len(args) == 1 and isinstance(args[0], ast.Starred):
+                self._lookup(node).unresolved = "getattr(*…)"
+            return ANYTHING
+        base, name = args[0], args[1]
+        parts: list[Values] = []
+        func, bindings = self._parameters_in(base, name)
+        sites, open_ended = self.call_sites(func) if func is not None else ([], True)
+        if func is not None and sites:
+            # Which name goes with which library depends on the call, so each call is looked at alone.
+            for site in sites:
+                arguments = {
+                    item: argument
+                    for item in bindings
+                    if (argument := texts.argument_of(site, func, item)) is not None
+                }
+                receivers = self._in_context(base, arguments)
+                env: texts.Env = {
+                    item: self.texts.values(arguments[item]) if item in arguments else [texts.UNKNOWN]
+                    for item in bindings
+                }
+                parts.append(self._named(node, receivers, self.texts.names(name, env), site.unit))
+            if not open_ended:
+                return self._merge([*parts, *(self._resolve(item) for item in args[2:3])])
+        parts.append(self._named(node, self._resolve(base), self.texts.names(name), None))
+        return self._merge([*parts, *(self._resolve(item) for item in args[2:3])])
+
+    def _parameters_in(self, *nodes: ast.expr) -> tuple[Func | None, list[Binding]]:
+        for node in nodes:
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Name) and inner in self.program.loads:
+                    for item in self.candidates(inner):
+                        if item.kind == "param" and item.func is not None:
+                            if item.func.cls is not None and item.name == _first(item.func):
+                                continue
+                            return item.func, list(item.func.params.values())
+        return None, []
+
+    def _in_context(self, node: ast.expr, arguments: dict[Binding, ast.expr]) -> Values:
+        if self._context is not None:
+            return self._resolve(node)
+        saved_memo, saved_busy = self._memo, self._busy
+        self._memo, self._busy = {}, set(saved_busy) - {node}
+        self._context = arguments
+        try:
+            return self._resolve(node)
+        finally:
+            self._memo, self._busy = saved_memo, saved_busy
+            self._context = None
+
+    def _named(
+        self, node: ast.expr, receivers: Values, names: tuple[list[str], bool], via: Unit | None
+    ) -> Values:
+        """What these receivers' members of these names are; what is named is noted at the node."""
+        found, complete = names
+        lookup = self._lookup(node)
+        parts: list[Values] = []
+        for value in receivers:
+            if not complete:
+                self._open_lookup(lookup, value)
+                parts.append(ANYTHING)
+            for name in found:
+                if not name or len(name) > LONGEST_NAME:
+                    continue
+                if isinstance(value, Lib):
+                    self._note(lookup, value.name, name, via)
+                elif isinstance(value, Namespace):
+                    lookup.globals.add(name)
+                else:
+                    last = name.rpartition(".")[2]
+                    lookup.attrs.add(last)
+                    lookup.methods[last] = _union([lookup.methods.get(last, ()), (value,)])
+                values: Values = (value,)
+                for part in name.split("."):
+                    values = self._merge([self.member(item, part) for item in values])
+                parts.append(values)
+        return self._merge(parts) or ANYTHING
+
+    def _note(self, lookup: Lookup, library: str, name: str, via: Unit | None) -> None:
+        full = f"{library}.{name}" if library else name
+        if via is None or lookup.libs.get(full, ()) is None:
+            lookup.libs[full] = None
+        else:
+            units = lookup.libs.setdefault(full, [])
+            if units is not None:
+                units.append(via)
+
+    def _open_lookup(self, lookup: Lookup, value: Value) -> None:
+        if isinstance(value, Lib | Table):
+            if not value.name or self.rules.may_hold(value.name):
+                lookup.unresolved = value.name or "sys.modules"
+        elif isinstance(value, Result):
+            if value.name.split(".")[0] in self.rules.array_libraries:
+                lookup.unresolved = f"the result of {value.name}"
+        elif isinstance(value, Namespace):
+            lookup.any_global = True
+        else:
+            lookup.any_attr = True
+
+    def _import(self, name: str, node: ast.Call, args: list[ast.expr]) -> Values:
+        lookup = self._lookup(node)
+        target = args[0] if args else next((k.value for k in node.keywords if k.arg == "name"), None)
+        if target is None:
+            return ANYTHING
+        if isinstance(target, ast.Name) and target.id == "__name__":
+            return (NAMESPACE,)
+        names, complete = self.texts.names(target)
+        package: list[str] = []
+        for item in (*args[1:2], *(k.value for k in node.keywords if k.arg == "package")):
+            package = self.texts.names(item)[0]
+        if not complete:
+            lookup.unresolved = "an import"
+        parts: list[Values] = [] if complete else [ANYTHING]
+        for module in names:
+            full = module
+            if module.startswith(".") and package:
+                full = package[0] + "." + module.lstrip(".")
+            self.imported.append((full, node))
+            # __import__("a.b") gives a, unless it is asked for members of b.
+            whole = (
+                name == "importlib.import_module"
+                or len(args) > 3
+                or any(keyword.arg == "fromlist" for keyword in node.keywords)
+            )
+            parts.append(lib(full if whole else full.split(".")[0]))
+        return self._merge(parts)
+
+    def _locate(self, node: ast.Call, target: ast.expr) -> Values:
+        names, complete = self.texts.names(target)
+        lookup = self._lookup(node)
+        if not complete:
+            lookup.unresolved = "an import"
+        parts: list[Values] = [] if complete else [ANYTHING]
+        for name in names:
+            dotted = name.replace(":", ".")
+            self._note(lookup, "", dotted, None)
+            self.imported.append((name.split(":")[0].split(".")[0], node))
+            parts.append(lib(dotted))
+        return self._merge(parts)
+
+    def _reduce(self, node: ast.Call, args: list[ast.expr]) -> Values:
+        chains: list[str] = []
+        complete = True
+        for value in self.texts.values(args[1]):
+            if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+                chains.append(".".join(str(item) for item in value))
+            elif isinstance(value, str):
+                chains.append(".".join(value))
+            else:
+                complete = False
+        return self._named(node, self._resolve(args[2]), (chains, complete), None)
+
+    def _apply(self, getter: Getter, args: list[ast.expr], node: ast.Call) -> Values:
+        if not getter.args or not args:
+            return ANYTHING
+        if getter.kind == "item":
+            return self._item(node, args[0], self._resolve(args[0]), getter.args[0])
+        receivers = self._resolve(args[0])
+        wanted = getter.args if getter.kind == "attr" else getter.args[:1]
+        values = self._merge([self._named(node, receivers, self.texts.names(item), None) for item in wanted])
+        if getter.kind == "method":
+            return tuple(Result(value.name) if isinstance(value, Named) else UNKNOWN for value in values)
+        return values
+
+    # --- items ------------------------------------------------------------------------------------
+
+    def _subscript(self, node: ast.Subscript) -> Values:
+        receivers = self._resolve(node.value)
+        if isinstance(node.slice, ast.Slice):
+            return receivers
+        return self._item(node, node.value, receivers, node.slice)
+
+    def _item(self, node: ast.expr, base: ast.expr, receivers: Values, key: ast.expr) -> Values:
+        parts: list[Values] = []
+        for value in receivers:
+            if isinstance(value, Table):
+                self.consumed.add(base)
+                parts.append(self._table_item(node, value, key))
+            elif isinstance(value, Namespace):
+                parts.append(self._named(node, (value,), self.texts.names(key), None))
+            elif isinstance(value, Container):
+                found = None
+                for constant in self.texts.values(key) if not isinstance(key, ast.Constant) else [key.value]:
+                    found = None if constant is texts.UNKNOWN else self._element_at(value, constant)
+                    if found is None:
+                        break
+                    parts.append(found)
+                if found is None:
+                    parts.append(self.elements((value,)))
+            elif isinstance(value, Bag):
+                parts.append(value.members)
+            elif isinstance(value, Lib):
+                # A library object that is looked up by text, as torch.ops.aten["gelu"].
+                names, complete = self.texts.names(key)
+                parts.append((Result(value.name),))
+                if names and complete and self.rules.may_hold(value.name):
+                    parts.append(self._named(node, (value,), (names, True), None))
+            elif isinstance(value, Result):
+                parts.append((value,))
+            elif isinstance(value, OwnClass | Instance):
+                names, complete = self.texts.names(key)
+                if isinstance(value, OwnClass):
+                    parts.append(self._named(node, (value,), (names, complete), None))
+                parts.append(ANYTHING)
+            else:
+                parts.append(ANYTHING)
+        parts.extend(self._stored_items(base))
+        return self._merge(parts)
+
+    def _stored_items(self, base: ast.expr) -> list[Values]:
+        """What was put into the container that an expression names."""
+        stores: list[Store] = []
+        if isinstance(base, ast.Name) and base in self.program.loads:
+            home = self.home(base)
+            if home is not None:
+                stores = self._items.get((home, base.id), [])
+        elif isinstance(base, ast.Attribute):
+            stores = [s for s in self._stores.get(base.attr, ()) if s.key is not None or s.called_on]
+        parts: list[Values] = []
+        for store in stores[: 4 * MOST_BINDINGS]:
+            for item in store.values:
+                values = self._resolve(item)
+                parts.append(self.leaves(values) if store.called_on is not None else values)
+        return parts
+
+    def _table_item(self, node: ast.expr, table: Table, key: ast.expr) -> Values:
+        if not table.name and isinstance(key, ast.Name) and key.id == "__name__":
+            return (NAMESPACE,)
+        names, complete = self.texts.names(key)
+        lookup = self._lookup(node)
+        if not complete:
+            self._open_lookup(lookup, table)
+        parts: list[Values] = [] if complete else [ANYTHING]
+        for name in names:
+            if len(name) > LONGEST_NAME:
+                continue
+            self._note(lookup, table.name, name, None)
+            parts.append(lib(f"{table.name}.{name}" if table.name else name))
+        return self._merge(parts)
+
+    # --- other expressions ------------------------------------------------------------------------
+
+    def _bin_op(self, node: ast.BinOp) -> Values:
+        parts = [node.right]
+        left = node.left
+        while isinstance(left, ast.BinOp):
+            parts.append(left.right)
+            left = left.left
+        parts.append(left)
+        return _computed([self._resolve(part) for part in reversed(parts)])
+
+    def _unary(self, node: ast.UnaryOp) -> Values:
+        return _computed([self._resolve(node.operand)])
+
+    def _either(self, node: ast.IfExp) -> Values:
+        return self._merge([self._resolve(node.body), self._resolve(node.orelse)])
+
+    def _any_of(self, node: ast.BoolOp) -> Values:
+        return self._merge([self._resolve(item) for item in node.values])
+
+    def _inner(self, node: ast.NamedExpr | ast.Starred | ast.Await) -> Values:
+        return self._resolve(node.value)
+
+    def _lambda(self, node: ast.Lambda) -> Values:
+        return (Function(self.program.lambdas[node]),) if node in self.program.lambdas else ANYTHING
+
+
+class _TooFarError(Exception):
+    """The chain of definitions behind an expression is longer than one may follow at once."""
+
+
+_CONTAINERS = frozenset(
+    {ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp}
+)
+_OWN_LITERALS = frozenset({ast.Constant, ast.JoinedStr})
+# Builtins that never return what they are given.
+_PLAIN = words(
+    """
+    builtins.len builtins.range builtins.int builtins.float builtins.str builtins.print builtins.isinstance
+    builtins.abs builtins.round builtins.bool builtins.bytes builtins.repr builtins.any builtins.all
+    """
+)
+_HANDLERS: dict[type[ast.expr], Callable[..., Values]] = {
+    ast.Name: Resolver._name,
+    ast.Attribute: Resolver._attribute,
+    ast.Call: Resolver._call,
+    ast.Subscript: Resolver._subscript,
+    ast.BinOp: Resolver._bin_op,
+    ast.UnaryOp: Resolver._unary,
+    ast.IfExp: Resolver._either,
+    ast.BoolOp: Resolver._any_of,
+    ast.NamedExpr: Resolver._inner,
+    ast.Starred: Resolver._inner,
+    ast.Await: Resolver._inner,
+    ast.Lambda: Resolver._lambda,
+}
+
+
+def lib(name: str) -> Values:
+    """The value of a library member; namespaces are told apart from what they hold."""
+    if name == "sys.modules":
+        return (Table(""),)
+    if name.endswith(".__dict__"):
+        return (Table(name.removesuffix(".__dict__")),)
+    if name.endswith(".__globals__"):
+        return (Table(name.removesuffix(".__globals__").rpartition(".")[0]),)
+    if name.startswith("builtins.__builtins__"):
+        return (Lib("builtins" + name.removeprefix("builtins.__builtins__")),)
+    return (Lib(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME]),)
+
+
+def _union(parts: Iterable[Values]) -> Values:
+    listed = [part for part in parts if part]
+    if not listed:
+        return ()
+    if len(listed) == 1:
+        return listed[0]
+    return tuple(dict.fromkeys(value for part in listed for value in part))
+
+
+def _computed(parts: Sequence[Values]) -> Values:
+    """What arithmetic on values gives: an array when one of them is, a container when they all are."""
+    kept: list[Value] = []
+    for part in parts:
+        for value in part:
+            if isinstance(value, Result | Container | Bag | Unknown | Getter):
+                kept.append(value)
+            elif isinstance(value, Instance):
+                kept.append(UNKNOWN)
+    return tuple(dict.fromkeys(kept)) or (OWN,)
+
+
+def _table(value: Value) -> Values:
+    if isinstance(value, Lib):
+        return (Table(value.name),)
+    if isinstance(value, Namespace):
+        return (NAMESPACE,)
+    return ANYTHING
+
+
+def _bare(node: ast.expr) -> ast.expr:
+    return node.value if isinstance(node, ast.Starred) else node
+
+
+def _first(func: Func) -> str | None:
+    return next(iter(func.params), None)
+
+
+def _is_property(func: Func) -> bool:
+    node = func.node
+    return not isinstance(node, ast.Lambda) and any(
+        "property" in (item.id if isinstance(item, ast.Name) else getattr(item, "attr", ""))
+        for item in node.decorator_list
+    )
+
+
+def _may_name(item: Binding) -> bool:
+    """Whether a binding may give its name a library member or a function of one."""
+    return item.kind != "value" or not isinstance(item.value, ast.Constant | ast.BinOp | ast.JoinedStr)
+
+
+def _contains(outer: Block, inner: Block) -> bool:
+    at: Block | None = inner
+    while at is not None:
+        if at is outer:
+            return True
+        at = at.parent
+    return False
+
+
+def _in_order(bindings: list[Binding], load: Load, scope: Scope) -> Sequence[Binding]:
+    """The bindings that reach a read in the same run of a scope: the last sure one, and any unsure since."""
+    sure: Binding | None = None
+    for item in bindings:
+        if item.pos < load.pos and item.owner is scope.func and _contains(item.block, load.block):
+            sure = item
+    start = sure.pos if sure is not None else -1
+    loop: Loop | None = load.block.loop
+    outermost: Loop | None = None
+    while loop is not None:
+        if loop.start > start:
+            outermost = loop
+        loop = loop.parent
+    end = outermost.end if outermost is not None else load.pos
+    found = [item for item in bindings if start <= item.pos < end or item.owner is not scope.func]
+    return found or bindings
+
+
+def _after_import(bindings: list[Binding]) -> Sequence[Binding]:
+    """The module-level bindings in force once the module has run: a later, unconditional one wins."""
+    sure: Binding | None = None
+    for item in bindings:
+        if item.owner is None and item.block.parent is None:
+            sure = item
+    if sure is None:
+        return bindings
+    return [item for item in bindings if item.pos >= sure.pos or item.owner is not None]

@@ -1,0 +1,326 @@
+"""Reach: which code a call of the entry point can run.
+
+Reach follows references, not calls: what live code names is live. A module-level value is live when its
+name is, a method when its class and its name are, a stored attribute when some live code reads one of
+that name. So a self-test, a demo and a function that nothing names stay out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from grader.policy.names import Lookup, Resolver
+from grader.policy.scopes import Binding, Class, Func, Scope, Store, Unit
+from grader.policy.values import Bag, Container, Instance, Lib, Namespace, Result, Unknown
+
+# What a library calls by itself on a class made from one of its own.
+_CALLED_BACK = frozenset({"forward", "call", "build", "setup", "backward", "setup_context", "compute_output"})
+_CONTAINER_MAKERS = ("builtins.", "collections.")
+
+
+class Reach:
+    """The live code from some starting points, as a fixed point."""
+
+    def __init__(self, resolver: Resolver, *, at_import: bool = False) -> None:
+        self.resolver = resolver
+        self.program = resolver.program
+        self.units: set[Unit] = set()
+        self.nodes: set[ast.expr] = set()  # live by themselves, in a unit that is not
+        self.imports: set[Binding] = set()  # reached without a read of their name
+        self.attrs: set[str] = set()
+        self.any_attr = False
+        self._any_global = False
+        self._classes: set[Class] = set()
+        self._done: set[tuple[Binding, object]] = set()
+        self._named: set[tuple[Scope, str]] = set()
+        self._stored: set[Store] = set()
+        self._passed: set[Func] = set()
+        self._waiting: list[Unit] = []
+        self._at_import = at_import
+        self._executed: set[Func] | None = None
+
+    # --- starting points --------------------------------------------------------------------------
+
+    def from_entry(self, entry: str) -> None:
+        """Everything a call of the entry point can run."""
+        bindings = self.resolver.module_bindings(entry)
+        for binding in bindings:
+            self._indirect(binding)
+        if not bindings:
+            self._from_elsewhere()
+        self._run()
+
+    def _from_elsewhere(self) -> None:
+        """The entry point may still come into being in a way that has no name in the source."""
+        program = self.program
+        hook = self.resolver.module_bindings("__getattr__")
+        dynamic = any(
+            name in program.mentions for name in ("exec", "eval", "globals", "setattr", "modules", "locals")
+        )
+        starred = any(not block.dead for _, _, block, _ in program.stars)
+        for binding in hook:
+            self._indirect(binding)
+        if dynamic or (starred and not hook):
+            self._every_global()
+
+    def from_module(self) -> None:
+        """Everything that importing the module can run."""
+        for unit in self.program.units:
+            if unit.func is None and not unit.dead:
+                self._unit(unit)
+        self._run()
+
+    def executed(self) -> set[Func]:
+        """The functions that importing the module may call."""
+        if self._executed is None:
+            walk = Reach(self.resolver, at_import=True)
+            walk.from_module()
+            self._executed = {unit.func for unit in walk.units if unit.func is not None}
+        return self._executed
+
+    def store_unnamed(self, store: Store) -> None:
+        """A value stored under a name that cannot be told may be what any attribute reads."""
+        self._store(store)
+        self._run()
+
+    def add(self, unit: Unit) -> None:
+        """One more live unit."""
+        self._unit(unit)
+        self._run()
+
+    # --- the fixed point --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self._waiting:
+            unit = self._waiting.pop()
+            for child in unit.children:
+                self._unit(child)
+            for node in unit.items:
+                self._node(node)
+
+    def _unit(self, unit: Unit) -> None:
+        if unit not in self.units and not unit.dead:
+            self.units.add(unit)
+            self._waiting.append(unit)
+
+    def _node(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Name):
+            self._read(node)
+        elif isinstance(node, ast.Attribute):
+            self._attribute(node)
+        elif isinstance(node, ast.Call | ast.Subscript):
+            self.resolver.resolve(node)
+            lookup = self.resolver.lookups.get(node)
+            if lookup is not None:
+                self._lookup(lookup)
+            if isinstance(node, ast.Call) and self._lists_attributes(node):
+                self._every_attribute()
+
+    def _lists_attributes(self, node: ast.Call) -> bool:
+        named = isinstance(node.func, ast.Name) and node.func.id in ("vars", "dir")
+        return named and bool(node.args) and self._is_own(node.args[0])
+
+    def _read(self, node: ast.Name) -> None:
+        bindings = self.resolver.candidates(node)
+        if not bindings:
+            for store in self.resolver.stores(node.id):  # put into builtins or into the module itself
+                self._store(store)
+            return
+        keyed = node in self.program.keyed
+        key = self.program.keyed.get(node)
+        for binding in bindings:
+            if keyed and binding.parts:
+                self._part(binding, key)
+            else:
+                self._binding(binding)
+        home = bindings[0].scope
+        if (home, node.id) not in self._named:
+            self._named.add((home, node.id))
+            for store in self.resolver.items(home, node.id):
+                self._store(store)
+
+    def _part(self, binding: Binding, key: object) -> None:
+        unit = binding.parts.get(key)
+        if unit is not None:
+            self._unit(unit)
+
+    def _binding(self, binding: Binding) -> None:
+        if (binding, None) in self._done:
+            return
+        self._done.add((binding, None))
+        if (
+            binding.owner is not None
+            and binding.owner is not binding.scope.func
+            and not self._ran(binding.owner)
+        ):
+            return
+        for unit in binding.units:
+            self._unit(unit)
+        if binding.func is not None and binding.kind == "func":
+            self._unit(binding.func.header)
+            self._unit(binding.func.body)
+        if binding.cls is not None:
+            self._class(binding.cls)
+
+    def _indirect(self, binding: Binding) -> None:
+        """A binding that is reached by its name as a text, or as a member."""
+        if binding.kind == "import":
+            self.imports.add(binding)
+        self._binding(binding)
+        for store in self.resolver.items(binding.scope, binding.name):
+            self._store(store)
+
+    def _ran(self, func: Func) -> bool:
+        return self._at_import or func.body in self.units or func in self.executed()
+
+    # --- classes and attributes -------------------------------------------------------------------
+
+    def _class(self, cls: Class) -> None:
+        if cls in self._classes:
+            return
+        self._classes.add(cls)
+        self._unit(cls.header)
+        self._unit(cls.body)
+        _, libraries = self.resolver.family(cls)
+        called_back = False
+        for library in libraries:
+            root = library.split(".")[0]
+            if root in self.resolver.rules.array_libraries or root in self.resolver.rules.roots:
+                called_back = True
+            elif library not in ("abc.ABC", "typing.Protocol", "typing.Generic"):
+                # A thread, an enumeration, a visitor: its library may use any member.
+                self._members(cls, cls.scope.names)
+                return
+        for name in cls.scope.names:
+            special = name.startswith("__") and name.endswith("__")
+            if special or self.any_attr or name in self.attrs or (called_back and name in _CALLED_BACK):
+                self._members(cls, [name])
+
+    def _members(self, cls: Class, names: Iterable[str]) -> None:
+        for name in names:
+            for binding in cls.scope.names[name]:
+                self._indirect(binding)
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        attr = node.attr
+        values = self.resolver.resolve(node.value)
+        if attr == "__dict__" and self._is_own(node.value):
+            self._every_attribute()
+        if any(isinstance(value, Namespace) for value in values):
+            self._global(attr)
+        if attr in self.attrs:
+            return
+        if values and all(isinstance(value, Lib | Result) for value in values):
+            # A library's own attribute; only what the source stored there is of interest.
+            for store in self.resolver.stores(attr):
+                self._store(store)
+            return
+        self._attr(attr)
+
+    def _attr(self, attr: str) -> None:
+        if attr in self.attrs:
+            return
+        self.attrs.add(attr)
+        for cls, bindings in self.resolver.members(attr):
+            if cls in self._classes:
+                for binding in bindings:
+                    self._indirect(binding)
+        for store in self.resolver.stores(attr):
+            self._store(store)
+        if attr == "__annotations__":
+            for unit in self.program.annotations:
+                self._unit(unit)
+
+    def _every_attribute(self) -> None:
+        if self.any_attr:
+            return
+        self.any_attr = True
+        for cls in list(self._classes):
+            self._members(cls, cls.scope.names)
+        for store in self.program.stores:
+            if store.attr is not None:
+                self._store(store)
+
+    def _is_own(self, node: ast.expr) -> bool:
+        return not any(isinstance(value, Lib | Result | Namespace) for value in self.resolver.resolve(node))
+
+    # --- lookups by text --------------------------------------------------------------------------
+
+    def _lookup(self, lookup: Lookup) -> None:
+        for name in lookup.globals:
+            self._global(name)
+        for attr in lookup.attrs:
+            self._attr(attr)
+        for full in lookup.libs:
+            for store in self.resolver.stores(full.rpartition(".")[2]):
+                self._store(store)
+        if lookup.any_attr:
+            self._every_attribute()
+        if lookup.any_global:
+            self._every_global()
+
+    def _global(self, name: str) -> None:
+        for binding in self.resolver.module_bindings(name):
+            self._indirect(binding)
+        for store in self.resolver.stores(name):
+            self._store(store)
+
+    def _every_global(self) -> None:
+        if self._any_global:
+            return
+        self._any_global = True
+        for name, bindings in self.program.module.names.items():
+            if any(binding.kind != "import" for binding in bindings):
+                self._global(name)
+
+    # --- what is put into attributes and containers -----------------------------------------------
+
+    def _store(self, store: Store) -> None:
+        if store in self._stored or store.unit.dead:
+            return
+        func = store.unit.func
+        if func is not None and not self._ran(func):
+            return
+        if store.called_on is not None and not self._keeps(store.called_on):
+            return
+        self._stored.add(store)
+        self._unit(store.unit)
+        if func is not None and func.body not in self.units:
+            self._passed_in(func)
+
+    def _keeps(self, receiver: ast.expr) -> bool:
+        """Whether a method called on this may keep its arguments: a container, a model, who knows what."""
+        for value in self.resolver.resolve(receiver):
+            if isinstance(value, Container | Bag | Unknown):
+                return True
+            if isinstance(value, Instance) and self.resolver.family(value.cls)[1]:
+                return True
+            if isinstance(value, Result):
+                root = value.name.split(".")[0]
+                if root in self.resolver.rules.array_libraries or value.name.startswith(_CONTAINER_MAKERS):
+                    return True
+        return False
+
+    def _passed_in(self, func: Func) -> None:
+        """What a function that ran at import stored may be what it was called with."""
+        at: Func | None = func
+        while at is not None and at not in self._passed:
+            self._passed.add(at)
+            name = at.cls.name if at.cls is not None and at.name == "__init__" else at.name
+            for call in self.program.calls.get(name, ()):
+                if self.program.unit_blocks[call.unit].dead:
+                    continue
+                if call.decorated is not None:
+                    self._indirect(call.decorated)
+                for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+                    self._alone(argument)
+            at = at.owner
+
+    def _alone(self, node: ast.expr) -> None:
+        """One expression of a unit that is not live as a whole."""
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.expr) and inner not in self.nodes:
+                self.nodes.add(inner)
+                if not isinstance(inner, ast.Name) or inner in self.program.loads:
+                    self._node(inner)

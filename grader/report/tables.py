@@ -1,0 +1,30 @@
+"""Plain files of a run: results.jsonl and gradebook.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+
+from grader.report.texts import csv_cell
+from grader.result import Result
+
+
+def jsonl(results: Iterable[Result]) -> Iterator[str]:
+    """One record a line."""
+    for result in results:
+        yield result.to_json() + "\n"
+
+
+def gradebook_csv(results: Iterable[Result]) -> str:
+    """One row a member; an empty score where the grader failed, never a 0."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", "name", "status", "score", "max_score", "policy", "message"])
+    for result in results:
+        score = "" if result.score is None else result.score
+        for member in result.submission.members or (result.submission.name,):
+            row = [result.submission.id, member, result.status, score, result.max_score]
+            row += [result.policy.status, result.message]
+            writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
+    return text.getvalue()

@@ -1,0 +1,238 @@
+"""Reports for a terminal, by Rich."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.report.texts import clean
+from grader.result import CaseResult, Result
+
+SIGNS: Mapping[str, tuple[str, str]] = {
+    "passed": ("✓", "green"),
+    "skipped": ("–", "dim"),
+    "grader_fault": ("!", "yellow"),
+}
+STATUS_STYLES: Mapping[str, str] = {
+    "passed": "bold green",
+    "failed": "bold red",
+    "not_loadable": "bold red",
+    "grader_fault": "bold yellow",
+}
+MAX_ROWS = 8
+MAX_COLUMNS = 8
+
+
+def points(number: float | None) -> str:
+    """Points without needless zeros; a dash for no score."""
+    return "–" if number is None else f"{number:.4f}".rstrip("0").rstrip(".")
+
+
+def words(verdict: str) -> str:
+    """``wrong_value`` as ``wrong value``."""
+    return verdict.replace("_", " ")
+
+
+def check_report(result: Result, *, show_all: bool = False, source: str = "") -> RenderableType:
+    """What ``grader check`` shows of one submission: verdict, clauses, the first failing case explained.
+
+    Args:
+        result: The record; printed in its student view.
+        show_all: Explain every failing public case.
+        source: The submission's text, for the lines of her traceback.
+    """
+    result = result.for_student()
+    parts: list[RenderableType] = [_headline(result)]
+    for violation in result.policy.violations:
+        parts.append(Text.assemble(("✗ policy  ", "red"), clean(violation.message, 500)))
+    for note in result.notes:
+        parts.append(Text.assemble(("note  ", "cyan"), clean(note, 500)))
+    for adjustment in result.adjustments:
+        said = f"{points(adjustment.points)} points  {clean(adjustment.reason, 300)}"
+        parts.append(Text(said, style="red"))
+    if result.status in ("failed", "passed") and result.cases:
+        parts.append(_clauses(result))
+        failing = [c for c in result.cases if c.verdict not in ("passed", "skipped")]
+        explained = [c for c in failing if c.visibility == "public"]
+        for case in explained if show_all else explained[:1]:
+            parts.append(_explain(case, source))
+        more = len(failing) - (len(explained) if show_all else len(explained[:1]))
+        if more > 0:
+            others = [c.id for c in failing if c.visibility == "public"][0 if show_all else 1 :]
+            listed = f": {', '.join(others[:8])}{' …' if len(others) > 8 else ''}" if others else ""
+            parts.append(Text(f"{more} more failing check{'s' if more > 1 else ''}{listed}", style="dim"))
+    elif result.output.stdout or result.output.stderr:
+        parts.append(_printed("printed", result.output.stdout))
+        parts.append(_printed("printed to stderr", result.output.stderr))
+    return Group(*parts)
+
+
+def _headline(result: Result) -> Text:
+    style = STATUS_STYLES[result.status]
+    text = Text.assemble(
+        (clean(result.submission.name, 80), "bold"),
+        "  ",
+        (words(result.status), style),
+        f"  {points(result.score)} of {points(result.max_score)} points",
+    )
+    text.append(f"\n{clean(result.message, 600)}")
+    return text
+
+
+def _clauses(result: Result) -> Table:
+    """One row a clause, in the statement's order."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
+    table.add_column("")
+    table.add_column("clause", overflow="fold")
+    table.add_column("checks", justify="right")
+    table.add_column("points", justify="right")
+    titles = result.exercise.get("clauses", {})
+    order = {name: n for n, name in enumerate(titles)}
+    rows = sorted(result.cases, key=lambda c: order.get(c.clause, len(order)))
+    for clause, group in groupby(rows, key=lambda c: c.clause):
+        cases = list(group)
+        passed = sum(c.verdict == "passed" for c in cases)
+        failed = any(c.verdict not in ("passed", "skipped", "grader_fault") for c in cases)
+        sign, style = ("✗", "red") if failed else SIGNS["passed" if passed == len(cases) else "skipped"]
+        got, most = sum(c.points for c in cases), sum(c.max_points for c in cases)
+        table.add_row(
+            Text(sign, style=style),
+            Text(clean(str(titles.get(clause, clause)), 60), style="" if failed else "dim"),
+            f"{passed}/{len(cases)}",
+            f"{points(got)}/{points(most)}",
+        )
+    return table
+
+
+def _explain(case: CaseResult, source: str) -> RenderableType:
+    title = f"  {clean(case.title, 100)}" if case.title else ""
+    parts: list[RenderableType] = [
+        Text.assemble(("✗ ", "red"), (case.id, "bold"), title, (f"  ({words(case.verdict)})", "red")),
+        Text(clean(case.message, 600)),
+    ]
+    if case.hint:
+        parts.append(Text.assemble(("hint  ", "cyan"), clean(case.hint, 600)))
+    details = case.details
+    if "traceback" in details:
+        parts.append(_traceback(details, source))
+    shown = [_input(entry) for entry in details.get("inputs", [])]
+    if shown:
+        parts.append(Text("\n".join(shown), style="dim"))
+    if "obtained" in details or "expected" in details:
+        parts.append(_side_by_side(details))
+    if details.get("worst"):
+        parts.append(_worst(details["worst"]))
+    for name, label in (("stdout", "printed"), ("stderr", "printed to stderr")):
+        if details.get(name):
+            parts.append(_printed(label, details[name]))
+    if details.get("snippet"):
+        parts.append(Text(f"reproduce it: grader check … --case {case.id} --snippet", style="dim"))
+    return Padding(Group(*parts), (1, 0, 0, 0))
+
+
+def _input(entry: Mapping[str, Any]) -> str:
+    name = entry["name"]
+    if "value" in entry:
+        return f"{name} = {entry['value']}"
+    shape = tuple(entry["shape"])
+    values = str(entry["values"]) if "values" in entry else ""
+    if values and len(values) <= 60:
+        return f"{name} = {values}"
+    return f"{name}: {entry['dtype']} {shape}"
+
+
+def _traceback(details: Mapping[str, Any], source: str) -> RenderableType:
+    lines = source.splitlines()
+    text = Text()
+    for line, function in details["traceback"][-6:]:
+        text.append(f"  line {line}, in {clean(function, 60)}\n", style="dim")
+        if 0 < line <= len(lines):
+            text.append(f"    {clean(lines[line - 1].strip(), 120)}\n")
+    text.append(f"  {clean(str(details.get('exception', '')), 400)}", style="red")
+    return text
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, int | float) else str(value)
+
+
+def _matrix(title: str, value: Any) -> RenderableType | None:
+    if not isinstance(value, list):
+        return None
+    rows = value if value and isinstance(value[0], list) else [value]
+    if any(isinstance(cell, list) for row in rows for cell in row):
+        return None
+    table = Table(
+        title=title, title_style="dim", title_justify="left", box=None, show_header=False, pad_edge=False
+    )
+    for row in rows[:MAX_ROWS]:
+        cells = [_cell(cell) for cell in row[:MAX_COLUMNS]]
+        table.add_row(*cells, *(["…"] if len(row) > MAX_COLUMNS else []))
+    if len(rows) > MAX_ROWS:
+        table.add_row("…")
+    return table
+
+
+def _side_by_side(details: Mapping[str, Any]) -> RenderableType:
+    outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, 4, 0, 0))
+    found = [
+        table
+        for name in ("obtained", "expected")
+        if name in details and (table := _matrix(name, details[name])) is not None
+    ]
+    outer.add_row(*found)
+    return outer
+
+
+def _worst(rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("index", "obtained", "expected"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(str(tuple(row["index"])), _cell(row["obtained"]), _cell(row["expected"]))
+    return table
+
+
+def _printed(label: str, text: str) -> RenderableType:
+    if not text:
+        return Text("")
+    lines = clean(text, 2_000).splitlines()
+    shown = lines[:12] + ([f"… {len(lines) - 12} more lines"] if len(lines) > 12 else [])
+    return Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in shown))
+
+
+def batch_summary(results: Sequence[Result], seconds: float, graded: int) -> RenderableType:
+    """What ``grader grade`` shows at its end."""
+    counts: dict[str, int] = {}
+    for result in results:
+        counts[result.status] = counts.get(result.status, 0) + 1
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("status")
+    table.add_column("submissions", justify="right")
+    for status in ("passed", "failed", "not_loadable", "grader_fault"):
+        if counts.get(status):
+            table.add_row(Text(words(status), style=STATUS_STYLES[status]), str(counts[status]))
+    violated = sum(r.policy.status == "violated" for r in results)
+    if violated:
+        table.add_row(Text("of these with a banned helper", style="dim"), str(violated))
+    scores = [r.score for r in results if r.score is not None]
+    mean = (
+        f"mean score {points(sum(scores) / len(scores))} of {points(results[0].max_score)}; "
+        if scores
+        else ""
+    )
+    rate = f"{graded / seconds:.0f} a second" if graded and seconds > 0 else ""
+    kept = len(results) - graded
+    reused = f", {kept} kept from the last run" if kept else ""
+    return Group(table, Text(f"{mean}{graded} graded in {seconds:.1f} s {rate}{reused}".replace("  ", " ")))
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that honours NO_COLOR and the window's width."""
+    return Console(stderr=stderr, highlight=False, soft_wrap=False)

@@ -1,0 +1,142 @@
+"""Texts that are safe to show: what a submission wrote, defused for pages, terminals and spreadsheets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+# CSI; strings (OSC, DCS, SOS, PM, APC) with their end; the two-character sequences. Also in their 8-bit form.
+_ANSI = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[ -/]*[0-OQ-WYZ\\\\`-~]"
+)
+
+# What reorders, hides or breaks the text around it: controls but tab and newline, bidi controls, invisible
+# characters, line separators, lone surrogates (no encoder takes them), tag characters. Zero-width joiners
+# stay, since names and emoji are spelled with them.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000e0000-\U000e0fff]"
+)
+
+# Stacked accents grow over the neighbouring lines.
+_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_STACK = re.compile(f"([{_MARKS}]{{4}})[{_MARKS}]+")
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+# The wide forms are taken for the plain ones by spreadsheets in some locales.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+VERDICT_WORDS: Mapping[str, str] = {
+    "passed": "Passed",
+    "wrong_value": "Wrong values",
+    "wrong_shape": "Wrong shape",
+    "wrong_type": "Wrong type",
+    "relation_violated": "Property violated",
+    "input_mutated": "Argument changed",
+    "output_aliases_input": "Answer shares memory with an argument",
+    "not_repeatable": "Not repeatable",
+    "raised": "Raised an exception",
+    "timed_out": "Timed out",
+    "out_of_memory": "Out of memory",
+    "crashed": "Crashed",
+    "skipped": "Not counted",
+    "grader_fault": "Grader fault",
+}
+
+STATUS_WORDS: Mapping[str, str] = {
+    "passed": "Full marks",
+    "failed": "Not full marks",
+    "not_loadable": "Not loadable",
+    "grader_fault": "Grader fault",
+}
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _cut(text: str, limit: int, length: int) -> str:
+    """At most ``limit`` characters that end with a remark on the ``length - limit`` or so left out."""
+    for remark in (f"… [cut: {length} characters in all]", "… [cut]", "…"):
+        if len(remark) * 2 <= limit or remark == "…":
+            return text[: limit - len(remark)] + remark
+    raise AssertionError("the last remark always fits")
+
+
+def _window(limit: int) -> int:
+    # Sequences that are removed may take up room, so more than the limit is read, but never all of 50 MB.
+    return 4 * limit + 4_096
+
+
+def clean(text: str, limit: int) -> str:
+    """The text without anything that could act on what shows it; tabs and newlines stay.
+
+    ANSI sequences are removed. Control characters are replaced by their pictures (``␛``, ``␀``), bidi
+    controls, invisible characters and lone surrogates by their escapes (``\\u202e``), so that a reader sees
+    that they were there. A text that has been cleaned stays as it is when cleaned again. HTML is not escaped:
+    that is for the templates.
+
+    Args:
+        text: Anything, of any length; what lies far beyond ``limit`` is not looked at.
+        limit: Most characters of the answer, at least 1. A text that is longer ends with a remark.
+
+    Raises:
+        ValueError: ``limit`` is below 1.
+
+    Example:
+        >>> clean("\\x1b[31mred\\x1b[0m \\x00", 80)
+        'red ␀'
+        >>> clean("abc" * 100, 50)
+        'abcabcabcabcabcabca… [cut: 300 characters in all]'
+    """
+    if limit < 1:
+        raise ValueError(f"expected a limit of at least 1 character, found {limit}")
+    length = len(text)
+    if length <= limit and text.isascii() and text.isprintable():
+        return text
+    window = _window(limit)
+    kept = text[:window].replace("\r\n", "\n")
+    kept = _ANSI.sub("", kept)
+    kept = _UNSAFE.sub(_visible, kept)
+    kept = _STACK.sub(r"\1", kept)
+    if length > window or len(kept) > limit:
+        return _cut(kept, limit, length)
+    return kept
+
+
+def one_line(text: str, limit: int) -> str:
+    """The cleaned text with every run of white space as one blank, for cells, titles and headings.
+
+    Example:
+        >>> one_line("two\\n  lines ", 80)
+        'two lines'
+    """
+    window = _window(limit)
+    more = " …" if len(text) > window else ""
+    return clean(" ".join(text[:window].split()) + more, limit)
+
+
+def csv_cell(text: str) -> str:
+    """The text as a cell that no spreadsheet takes for a formula.
+
+    A text that begins like a formula gets an apostrophe in front, unless it is a plain number. Quoting is left
+    to the csv module, and control characters to `clean`.
+
+    Example:
+        >>> csv_cell("=1+2"), csv_cell("-2.5"), csv_cell("Ada")
+        ("'=1+2", '-2.5', 'Ada')
+    """
+    if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text):
+        return "'" + text
+    return text

@@ -1,0 +1,265 @@
+"""The Result record: one frozen, versioned record per submission, and its view for students."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+SCHEMA = "grader.result/1"
+
+Status = Literal["passed", "failed", "not_loadable", "grader_fault"]
+Verdict = Literal[
+    "passed",
+    "wrong_value",
+    "wrong_shape",
+    "wrong_type",
+    "relation_violated",
+    "input_mutated",
+    "output_aliases_input",
+    "not_repeatable",
+    "raised",
+    "timed_out",
+    "out_of_memory",
+    "crashed",
+    "skipped",
+    "grader_fault",
+]
+
+HIDDEN_MESSAGES: Mapping[str, str] = {
+    "passed": "",
+    "wrong_value": "A hidden check of this clause found wrong values.",
+    "wrong_shape": "A hidden check of this clause got an answer of another shape.",
+    "wrong_type": "A hidden check of this clause got an answer of another type.",
+    "relation_violated": "A hidden check of this clause found a property that does not hold.",
+    "input_mutated": "In a hidden check an argument was changed.",
+    "output_aliases_input": "In a hidden check the answer shared memory with an argument.",
+    "not_repeatable": "In a hidden check the same call gave another answer.",
+    "raised": "In a hidden check of this clause the call raised an exception.",
+    "timed_out": "In a hidden check of this clause the call took too long.",
+    "out_of_memory": "In a hidden check of this clause memory ran out.",
+    "crashed": "In a hidden check of this clause the process crashed.",
+    "skipped": "Not counted, since a check that it builds on did not pass.",
+    "grader_fault": "The grader failed here; this costs nothing.",
+}
+
+
+@dataclass(frozen=True)
+class CaseError:
+    """How far an answer is off.
+
+    Attributes:
+        max_abs: Largest absolute difference; None when it is not finite.
+        max_rel: The same over the largest magnitude of the expected answer.
+        tolerance: The largest ``max_rel`` that passes.
+    """
+
+    max_abs: float | None
+    max_rel: float | None
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """The verdict on one case.
+
+    Attributes:
+        message: What was found and what was expected, for the student.
+        hint: The author's hint; only on cases that did not pass.
+        details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
+            ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
+    """
+
+    id: str
+    group: str
+    title: str
+    clause: str
+    visibility: str
+    verdict: Verdict
+    points: float
+    max_points: float
+    error: CaseError | None = None
+    message: str = ""
+    hint: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A finding of the policy check."""
+
+    rule: str
+    helper: str
+    line: int
+    column: int
+    found: str
+    message: str
+
+
+@dataclass(frozen=True)
+class PolicyResult:
+    """What the policy check says: ``clean``, ``violated`` or ``suspicious``, and where."""
+
+    status: Literal["clean", "violated", "suspicious"] = "clean"
+    violations: tuple[Violation, ...] = ()
+    suspicions: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True)
+class SubmissionInfo:
+    """Who handed in what.
+
+    Attributes:
+        id: Unique in a run; letters, digits, ``.``, ``_`` and ``-``.
+        name: For people.
+        members: Everyone who gets a row for it.
+        path: Where it was found.
+        digest: SHA-256 of the file's bytes.
+    """
+
+    id: str
+    name: str
+    members: tuple[str, ...]
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """Points added or taken away after the cases, with the reason."""
+
+    reason: str
+    points: float
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """How the submission was confined: ``full``, ``partial`` or ``none``, and by which layers."""
+
+    level: Literal["full", "partial", "none"]
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the submission printed."""
+
+    stdout: str = ""
+    stderr: str = ""
+    truncated: bool = False
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds: on the clock, and of processor time in the submission's processes.
+
+    ``calls_s`` is the processor time of loading and of the calls alone, as the child reports it.
+    """
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    calls_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything that was decided about one submission.
+
+    ``exercise`` holds name, pack, title and the titles of the clauses in the statement's order.
+    ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
+    ``output`` is what was printed up to the last public call; ``hidden_output`` what came after it.
+    """
+
+    exercise: Mapping[str, Any]
+    submission: SubmissionInfo
+    status: Status
+    score: float | None
+    max_score: float
+    message: str
+    isolation: Isolation
+    adjustments: tuple[Adjustment, ...] = ()
+    policy: PolicyResult = PolicyResult()
+    cases: tuple[CaseResult, ...] = ()
+    diagnoses: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    counterexample: Mapping[str, Any] | None = None
+    output: Output = Output()
+    hidden_output: Output = Output()
+    timing: Timing = Timing()
+    view: Literal["full", "student"] = "full"
+    schema: str = SCHEMA
+
+    def for_student(self) -> Result:
+        """The record without anything that a student may not see.
+
+        Of hidden cases only clause, verdict and points stay.
+        """
+        cases = []
+        hidden = 0
+        for case in self.cases:
+            if case.visibility == "hidden":
+                hidden += 1
+                case = replace(
+                    case,
+                    id=f"hidden_{hidden:02d}",
+                    group="hidden",
+                    title="",
+                    error=None,
+                    message=HIDDEN_MESSAGES[case.verdict],
+                    hint="",
+                    details={},
+                )
+            cases.append(case)
+        return replace(
+            self,
+            cases=tuple(cases),
+            hidden_output=Output(),
+            policy=replace(self.policy, suspicions=()),
+            view="student",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data with the schema first."""
+        data = asdict(self)
+        return {"schema": data.pop("schema")} | data
+
+    def to_json(self) -> str:
+        """One line of JSON without NaN or infinity."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Result:
+        """A record from plain data; unknown keys are left out, so that newer records can be read.
+
+        Raises:
+            KeyError, TypeError, ValueError: The data is no Result record.
+        """
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"expected a record of schema {SCHEMA}, found {data['schema']!r}")
+        known = {f.name for f in fields(Result)}
+        kept: dict[str, Any] = {k: v for k, v in data.items() if k in known}
+        policy = dict(kept["policy"])
+        for key in ("violations", "suspicions"):
+            policy[key] = tuple(Violation(**v) for v in policy.get(key, ()))
+        submission = {**kept["submission"], "members": tuple(kept["submission"]["members"])}
+        isolation = kept["isolation"]
+        cases = []
+        for case in kept["cases"]:
+            error = case.get("error")
+            cases.append(CaseResult(**{**case, "error": CaseError(**error) if error else None}))
+        return Result(
+            **{
+                **kept,
+                "submission": SubmissionInfo(**submission),
+                "isolation": Isolation(isolation["level"], tuple(isolation["layers"])),
+                "adjustments": tuple(Adjustment(**a) for a in kept["adjustments"]),
+                "policy": PolicyResult(**policy),
+                "cases": tuple(cases),
+                "diagnoses": tuple(kept["diagnoses"]),
+                "notes": tuple(kept["notes"]),
+                "output": Output(**kept["output"]),
+                "hidden_output": Output(**kept["hidden_output"]),
+                "timing": Timing(**kept["timing"]),
+            }
+        )

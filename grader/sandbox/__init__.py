@@ -1,0 +1,1 @@
+"""Running it: a fork server, a child per submission, outcomes as plain bytes."""

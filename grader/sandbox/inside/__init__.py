@@ -1,0 +1,1 @@
+"""The part that runs beside student code; it imports nothing of the trusted side."""

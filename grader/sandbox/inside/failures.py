@@ -1,0 +1,64 @@
+"""Exceptions as plain data."""
+
+import sys
+from typing import Any
+
+MAX_MESSAGE = 2_000
+MAX_FRAMES = 20
+
+_type = type
+_isinstance = isinstance
+
+
+def describe(error: BaseException, filename: str) -> dict[str, Any]:
+    """Type, message and the student's own lines of an exception; never raises."""
+    kind = _type(error)
+    try:
+        names = [_name(base) for base in kind.__mro__[:10]]
+    except BaseException:
+        names = ["Exception"]
+    try:
+        message = str(error)
+        message = message if _type(message) is str else ""
+    except BaseException:
+        message = "(its message can't be read)"
+    cut = len(message) > MAX_MESSAGE
+    described: dict[str, Any] = {
+        "type": names[0],
+        "bases": names[1:],
+        "message": message[:MAX_MESSAGE].encode("utf-8", "replace").decode() + ("…" if cut else ""),
+        "frames": _frames(error, filename),
+    }
+    if isinstance(error, SyntaxError) and isinstance(error.lineno, int) and error.filename == filename:
+        described["line"] = error.lineno
+        described["column"] = error.offset if isinstance(error.offset, int) else 0
+    return described
+
+
+def _name(kind: type) -> str:
+    name: Any = _type.__dict__["__name__"].__get__(kind)
+    return name[:100] if _isinstance(name, str) else "Exception"
+
+
+def _frames(error: BaseException, filename: str) -> list[list[Any]]:
+    """``[line, function]`` of the frames in the student's file, outermost first."""
+    frames: list[list[Any]] = []
+    trace = error.__traceback__
+    steps = 0
+    while trace is not None and steps < 100_000:
+        code = trace.tb_frame.f_code
+        if code.co_filename == filename:
+            frames.append([trace.tb_lineno, code.co_name[:100]])
+            if len(frames) > 2 * MAX_FRAMES:
+                del frames[MAX_FRAMES // 2]
+        trace = trace.tb_next
+        steps += 1
+    return frames if len(frames) <= MAX_FRAMES else frames[: MAX_FRAMES // 2] + frames[-MAX_FRAMES // 2 :]
+
+
+def memory_error(error: BaseException) -> bool:
+    """Whether the exception says that memory ran out."""
+    if _isinstance(error, MemoryError):
+        return True
+    torch = sys.modules.get("torch")
+    return torch is not None and _type(error) is RuntimeError and "can't allocate memory" in str(error)

@@ -1,0 +1,178 @@
+"""Reading the records that a child left in the shared mapping.
+
+A child may write anything at all there, so nothing is believed before it is checked, no size is computed
+except in Python's integers, and no array is built.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.outcomes import ArrayValue, Container, DamagedError, Failure, PlainValue, Value
+from grader.sandbox.inside import slots
+
+MAX_DIMS = 64
+MAX_NODES = 20_000
+ITEM_SIZES = {
+    "bool": 1,
+    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float16": 2,
+    "float32": 4,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A slot as found: its header's fields and its two parts."""
+
+    state: int
+    description: Mapping[str, Any]
+    data: bytes
+    changed: int
+    aliased: int
+    stdout: int
+    stderr: int
+    cpu_s: float
+
+
+def read_record(out: mmap.mmap, slot: int, slot_size: int) -> Record | None:
+    """A slot's record, copied out of the mapping; None when the slot was never begun.
+
+    The child may still live and write: each byte is read once and checked after it was copied.
+
+    Raises:
+        DamagedError: It is not of the form that an honest child writes.
+    """
+    at, room = slots.position(slot, slot_size)
+    fields = slots.HEADER.unpack(out[at : at + slots.HEADER.size])
+    state, described, length, changed, aliased, stdout, stderr, cpu_ns, _wall_ns = fields
+    if state == 0:
+        return None
+    if described + length > room - slots.HEADER.size:
+        raise DamagedError("a record is longer than its slot")
+    here = at + slots.HEADER.size
+    text = out[here : here + described]
+    description: Any = {}
+    if text:
+        try:
+            description = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise DamagedError(f"a record's description can't be read: {error}") from None
+    if not isinstance(description, dict):
+        raise DamagedError("a record's description is no mapping")
+    here += described
+    seconds = min(cpu_ns, 10**15) / 1e9
+    return Record(state, description, out[here : here + length], changed, aliased, stdout, stderr, seconds)
+
+
+def _text(value: Any, limit: int) -> str:
+    return value[:limit] if isinstance(value, str) else ""
+
+
+def _whole(value: Any, limit: int = 10**9) -> int:
+    return value if type(value) is int and 0 <= value <= limit else 0
+
+
+def read_failure(description: Mapping[str, Any]) -> Failure:
+    """An exception's description with everything that is not of the right form left out."""
+    frames = description.get("frames")
+    bases = description.get("bases")
+    kept = [
+        (_whole(frame[0]), _text(frame[1], 100))
+        for frame in (frames[:40] if isinstance(frames, list) else [])
+        if isinstance(frame, list) and len(frame) == 2
+    ]
+    return Failure(
+        type=_text(description.get("type"), 100) or "Exception",
+        message=_text(description.get("message"), 2_100),
+        bases=tuple(_text(b, 100) for b in bases[:10]) if isinstance(bases, list) else (),
+        frames=tuple(kept),
+        line=_whole(description.get("line")) or None,
+    )
+
+
+def read_value(record: Record) -> Value:
+    """The answer in a record.
+
+    Raises:
+        DamagedError: The description is not of the form that an honest child writes.
+    """
+    return _Reader(record.data).value(record.description, 0)
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.nodes = 0
+
+    def value(self, node: Any, depth: int) -> Value:
+        self.nodes += 1
+        if not isinstance(node, Mapping) or depth > 50 or self.nodes > MAX_NODES:
+            raise DamagedError("a value's description is not of the expected form")
+        kind = node.get("kind")
+        if kind in ("array", "tensor", "scalar"):
+            return self._array(str(kind), node)
+        if kind in ("list", "tuple", "dict"):
+            items = node.get("items")
+            if not isinstance(items, list):
+                raise DamagedError("a container's items are missing")
+            if kind == "dict":
+                return Container(kind, tuple(self._pair(item, depth) for item in items))
+            return Container(str(kind), tuple(self.value(item, depth + 1) for item in items))
+        return self._plain(kind, node)
+
+    def _pair(self, item: Any, depth: int) -> tuple[Value, Value]:
+        if not isinstance(item, list) or len(item) != 2:
+            raise DamagedError("a dictionary's item is no pair")
+        return self.value(item[0], depth + 1), self.value(item[1], depth + 1)
+
+    def _plain(self, kind: Any, node: Mapping[str, Any]) -> PlainValue:
+        value = node.get("value")
+        try:
+            match kind:
+                case "none":
+                    return PlainValue("none")
+                case "bool" if isinstance(value, bool):
+                    return PlainValue("bool", value)
+                case "int" if isinstance(value, str) and len(value) < 400:
+                    return PlainValue("int", int(value))
+                case "float" if isinstance(value, str):
+                    return PlainValue("float", float.fromhex(value[:60]))
+                case "complex" if isinstance(value, list) and len(value) == 2:
+                    return PlainValue("complex", complex(*(float.fromhex(str(v)[:60]) for v in value)))
+                case "str" if isinstance(value, str):
+                    return PlainValue("str", value[:2_000])
+                case "object":
+                    return PlainValue("object", _text(node.get("type"), 200) or "object")
+        except (ValueError, OverflowError):
+            pass
+        raise DamagedError("a value's description is not of the expected form")
+
+    def _array(self, kind: str, node: Mapping[str, Any]) -> ArrayValue:
+        dtype, shape, offset = node.get("dtype"), node.get("shape"), node.get("offset")
+        if not isinstance(dtype, str) or not isinstance(shape, list) or len(shape) > MAX_DIMS:
+            raise DamagedError("an array's description is not of the expected form")
+        if not all(type(n) is int and 0 <= n < 1 << 63 for n in shape):
+            raise DamagedError("an array's shape is not of the expected form")
+        dims = tuple(shape)
+        if offset is None or dtype not in ITEM_SIZES:
+            return ArrayValue(kind, dtype[:60], dims, None)
+        count = 1
+        for n in dims:
+            count *= n
+        length = count * ITEM_SIZES[dtype]
+        if type(offset) is not int or offset < 0 or offset + length > len(self.data):
+            raise DamagedError("an array's bytes lie outside its record")
+        return ArrayValue(kind, dtype, dims, self.data[offset : offset + length])
+
+
+def bits(mask: int) -> frozenset[int]:
+    """The numbers of the bits that are set."""
+    return frozenset(n for n in range(64) if mask >> n & 1)
