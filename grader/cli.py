@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import grader
-from grader.errors import ExerciseError, GraderError
+from grader.errors import ExerciseError, GraderError, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +52,7 @@ RootOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 
 _started: ForkServer | None = None
+_json_written = False
 
 
 def main() -> None:
@@ -67,16 +68,28 @@ def main() -> None:
             _started = None
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == USER_FAULT:
+            _print_fault_json("the command line is at fault; see standard error", [])
+        raise
     except GraderError as error:
         _say_fault(error)
+        _print_fault_json(str(error), list(error.problems) if isinstance(error, ExerciseError) else [])
         sys.exit(USER_FAULT)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        print("grader: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(OK)
+    except Exception as error:
+        if os.environ.get("GRADER_DEBUG"):
+            raise
+        said = f"{type(error).__name__}: {error}"
+        print(f"grader: a fault of the grader itself: {said} (GRADER_DEBUG=1 shows where)", file=sys.stderr)
+        _print_fault_json(said, [])
+        sys.exit(GRADER_FAULT)
     finally:
         if _started is not None:
             _started.close()
@@ -94,7 +107,29 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 def _print_json(value: Any) -> None:
+    global _json_written
+    _json_written = True
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _print_fault_json(message: str, problems: list[Problem]) -> None:
+    """The document of a command that could not do its work, where one was asked for and none was written."""
+    if "--json" not in sys.argv or _json_written:
+        return
+    command = sys.argv[1]
+    if command == "check":
+        _print_json([])
+    elif command == "grade":
+        _print_json(
+            {"schema": "grader.batch/1", "submissions": 0, "graded": 0, "counts": {}, "error": message}
+        )
+    elif command == "validate":
+        from grader.validation import SCHEMA
+
+        rows = [{"code": "exercise_fault", **vars(p)} for p in problems]
+        if not rows:
+            rows = [{"code": "exercise_fault", "message": message, "file": "", "line": 0}]
+        _print_json({"schema": SCHEMA, "sound": False, "weaknesses": rows, "error": message})
 
 
 def _version(wanted: bool) -> None:
@@ -397,7 +432,7 @@ def validate(
     from grader.exercise import source as sources
     from grader.exercise.cache import write_atomically
     from grader.exercise.roots import exercise_folder, require_root
-    from grader.report.authoring import validation_report
+    from grader.report.validation import validation_report
 
     folder = exercise_folder(require_root(root), name)
     errors = _console(stderr=True)
@@ -457,10 +492,3 @@ def schema(
 
         raise GraderError(f"no schema {what!r}{did_you_mean(what, sorted(SCHEMAS))}")
     sys.stdout.write(json.dumps(json_schema(what), indent=2) + "\n")
-
-
-def problems_of(error: GraderError) -> list[dict[str, Any]]:
-    """The faults that an error holds, as plain data."""
-    if isinstance(error, ExerciseError):
-        return [vars(problem) for problem in error.problems]
-    return [{"file": "", "line": 0, "key": "", "message": str(error)}]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from grader.errors import ExerciseError, Problem
 from grader.exercise.expressions import evaluate, names
 from grader.exercise.frozen import Descriptor
 from grader.exercise.models import Exercise, RandomBatch, RandomCases
 from grader.exercise.source import Entry
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
 
 def allowed_values(exercise: Exercise, name: str, batch: RandomBatch) -> list[int]:
@@ -16,7 +21,7 @@ def allowed_values(exercise: Exercise, name: str, batch: RandomBatch) -> list[in
     return [n for n in range(span.from_, span.to + 1) if evaluate(f"{name} {bound}", {name: n})]
 
 
-def descriptors(exercise: Exercise, batch: RandomBatch):  # type: ignore[no-untyped-def]
+def descriptors(exercise: Exercise, batch: RandomBatch) -> SearchStrategy[Descriptor]:
     """A strategy for `Descriptor`: dims within the bounds that fulfil the constraints, seed, dtype, layouts.
 
     Constraints are fulfilled by construction where a dim can be chosen so that they hold, so that few draws
@@ -32,7 +37,7 @@ def descriptors(exercise: Exercise, batch: RandomBatch):  # type: ignore[no-unty
     arrays = [name for name, p in exercise.parameters.items() if p.shape is not None]
 
     @st.composite
-    def draw_one(draw):  # type: ignore[no-untyped-def]
+    def draw_one(draw: DrawFn) -> Descriptor:
         dims: dict[str, int] = {}
         for name in exercise.dims:
             values = [

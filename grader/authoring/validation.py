@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.authoring.answers import outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR
 from grader.authoring.worked import Worked, disagreements, read_worked
 from grader.batch.runner import Runner
@@ -23,89 +23,14 @@ from grader.exercise.reference import load_entry
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.intake.folders import collect
 from grader.judge.cases import judge_case
-from grader.outcomes import ArrayValue, StepOutcome
+from grader.outcomes import StepOutcome
 from grader.result import Result
+from grader.validation import KillMatrix, Validation, Weakness
 
-SCHEMA = "grader.validation/1"
 CROSSCHECK = 1e-12
 TRIVIAL_SHARE = 0.02
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, order=True)
-class Weakness:
-    """Something that an author should mend, with the place to mend it."""
-
-    file: str
-    line: int
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.file}:{self.line}: {self.code}: {self.message}"
-            if self.line
-            else f"{self.file}: {self.message}"
-        )
-
-
-@dataclass(frozen=True)
-class KillMatrix:
-    """Which case catches which worked wrong submission.
-
-    Attributes:
-        mistakes: Names of the wrong submissions, in order.
-        cases: Ids of the cases, in order.
-        killed: For each mistake the ids of the cases that it fails.
-        with_margin: The same, only where the error is at least ten times the tolerance, or the verdict is
-            not about values.
-    """
-
-    mistakes: tuple[str, ...] = ()
-    cases: tuple[str, ...] = ()
-    killed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    with_margin: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def summary(self) -> dict[str, Any]:
-        """Counts, survivors and cases that kill nothing."""
-        kills = {case for cases in self.killed.values() for case in cases}
-        return {
-            "mistakes": len(self.mistakes),
-            "killed": sum(bool(self.killed[m]) for m in self.mistakes),
-            "killed_with_margin": sum(bool(self.with_margin[m]) for m in self.mistakes),
-            "survivors": [m for m in self.mistakes if not self.killed[m]],
-            "cases_that_kill_nothing": [c for c in self.cases if c not in kills] if self.mistakes else [],
-        }
-
-
-@dataclass(frozen=True)
-class Validation:
-    """What was found about an exercise; ``sound`` when there is no weakness."""
-
-    exercise: str
-    weaknesses: tuple[Weakness, ...]
-    cases: Mapping[str, Any]
-    matrix: KillMatrix
-    fast: bool
-
-    @property
-    def sound(self) -> bool:
-        """No weakness was found."""
-        return not self.weaknesses
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as plain data."""
-        return {
-            "schema": SCHEMA,
-            "exercise": self.exercise,
-            "sound": self.sound,
-            "fast": self.fast,
-            "weaknesses": [asdict(w) for w in self.weaknesses],
-            "cases": dict(self.cases),
-            "kill_matrix": self.matrix.summary()
-            | {"kills": {m: list(cases) for m, cases in self.matrix.killed.items()}},
-        }
 
 
 class Validator:
@@ -213,7 +138,7 @@ class Validator:
         entry = load_entry(self.source.reference_folder, "model", exercise.entry)
         answers = call_reference(entry, assembled)
         for dtype in exercise.returns.dtype:
-            judgement = judge_case(self.pack, case, _outcomes(case, [a.astype(dtype) for a in answers]), {})
+            judgement = judge_case(self.pack, case, outcomes_of(case, [a.astype(dtype) for a in answers]), {})
             if judgement.verdict != "passed":
                 self.weak("reference_fails", f"the reference in {dtype}: {judgement.message}", case.id)
         self._crosscheck(assembled, answers)
@@ -228,7 +153,7 @@ class Validator:
         if isinstance(check, Relation) and check.relation == "differs":
             stricter = {**case.options, "at_least": FACTOR * check.at_least}
             tightened = PackCase(**{**vars(case), "options": stricter})
-            if judge_case(self.pack, tightened, _outcomes(case, answers), {}).verdict != "passed":
+            if judge_case(self.pack, tightened, outcomes_of(case, answers), {}).verdict != "passed":
                 self.weak(
                     "relation_margin", f"the reference changes by less than {FACTOR:g} × at_least", case.id
                 )
@@ -254,7 +179,7 @@ class Validator:
 
     def _trivial(self) -> None:
         """Answers without any computation earn next to nothing."""
-        for name, outcomes in _trivial_answers(self.pack).items():
+        for name, outcomes in trivial_answers(self.pack).items():
             points = _points(self.pack, outcomes)
             if points > TRIVIAL_SHARE * self.pack.max_score:
                 share = f"{points:g} of {self.pack.max_score:g} points"
@@ -311,51 +236,6 @@ def _with_margin(result: Result) -> tuple[str, ...]:
         return error is None or error.max_rel is None or error.max_rel >= FACTOR * error.tolerance
 
     return tuple(c.id for c in result.cases if clear(c))
-
-
-def _outcomes(case: PackCase, answers: Sequence[Array]) -> list[StepOutcome]:
-    """What a submission would leave that gives these answers to the case's calls."""
-    values = list(answers)
-    # Repeated calls and second looks give the first answer again.
-    while len(values) < len(case.steps):
-        values.append(answers[0])
-    return [StepOutcome("returned", value=as_value(v)) for v in values]
-
-
-def as_value(array: Array) -> ArrayValue:
-    """An array as an answer that came back from a child."""
-    return ArrayValue("array", array.dtype.name, array.shape, np.ascontiguousarray(array).tobytes())
-
-
-def _trivial_answers(pack: Pack) -> dict[str, dict[str, list[StepOutcome]]]:
-    """For each kind of trivial answer the outcomes of every case."""
-    noise = np.random.default_rng(0)
-    makers: dict[str, Callable[[PackCase, int, tuple[int, ...]], Array]] = {
-        "zeros": lambda case, call, shape: np.zeros(shape),
-        "ones": lambda case, call, shape: np.ones(shape),
-        "random numbers": lambda case, call, shape: noise.standard_normal(shape),
-        "its own inputs": lambda case, call, shape: _echo(pack, case, call, shape),
-    }
-    return {
-        name: {
-            case.id: [
-                StepOutcome("returned", value=as_value(make(case, number, shape)))
-                for number, shape in enumerate(case.shapes)
-            ]
-            for case in pack.cases
-        }
-        for name, make in makers.items()
-    }
-
-
-def _echo(pack: Pack, case: PackCase, call: int, shape: tuple[int, ...]) -> Array:
-    """The values of an argument, cut or repeated to the expected shape."""
-    step = pack.plans[case.visibility][case.steps[call]]
-    arguments = pack.arguments(case, call if not isinstance(step, int) else 0)
-    arrays = [v for _, v in arguments if isinstance(v, np.ndarray) and v.dtype.kind == "f" and v.size]
-    same = [a for a in arrays if a.shape == shape]
-    chosen = same[0] if same else arrays[-1] if arrays else np.zeros(1)
-    return np.resize(chosen.astype(np.float64), shape)
 
 
 def _points(pack: Pack, outcomes: Mapping[str, list[StepOutcome]]) -> float:

@@ -6,7 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -34,7 +34,7 @@ def grade_all(
     *,
     workers: int,
     reports: Path | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Results as they become ready, in any order.
 
     Args:
@@ -73,7 +73,7 @@ def fault(pack: Pack, submission: Submission, message: str) -> Result:
 
 def _pooled(
     pack_path: Path, submissions: Sequence[Submission], workers: int, reports: Path | None
-) -> Iterator[Result]:
+) -> Generator[Result]:
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(
         workers, mp_context=context, initializer=_start_worker, initargs=(str(pack_path), reports)

@@ -85,7 +85,8 @@ def make_values(
         high = int(evaluate(recipe.integers.below, dims))
         if high <= low:
             raise RecipeError(f"draws integers from {low} below {high}, which is an empty range")
-        return np.floor(stream.uniform(count) * (high - low)).reshape(shape) + low
+        whole: Array = np.floor(stream.uniform(count) * (high - low))
+        return whole.reshape(shape) + low
     if recipe.bernoulli is not None:
         drawn_ones: Array = stream.uniform(count) < recipe.bernoulli
         return drawn_ones.astype(np.float64).reshape(shape)

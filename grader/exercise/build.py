@@ -37,8 +37,12 @@ def call_reference(entry: Entry, assembled: AssembledCase) -> list[NDArray[Any]]
     return answers
 
 
-def answer_shape(exercise: Exercise, assembled: AssembledCase, answer: NDArray[Any]) -> tuple[int, ...]:
+def answer_shape(
+    exercise: Exercise, assembled: AssembledCase, answer: NDArray[Any], call: int = 0
+) -> tuple[int, ...]:
     """The reference's shape, checked against the exercise's ``returns``.
+
+    A relation's second call may have other dims (it takes some rows, say): there only the axes are counted.
 
     Raises:
         ExerciseError: A dim of ``returns`` that the case fixes has another value.
@@ -47,7 +51,7 @@ def answer_shape(exercise: Exercise, assembled: AssembledCase, answer: NDArray[A
     symbols = exercise.returns.shape
     fixed = [evaluate(s, dims) if not (isinstance(s, str) and s not in dims) else None for s in symbols]
     matches = len(fixed) == answer.ndim and all(
-        f is None or f == n for f, n in zip(fixed, answer.shape, strict=False)
+        call > 0 or f is None or f == n for f, n in zip(fixed, answer.shape, strict=True)
     )
     if not matches:
         placed = assembled.placed
@@ -82,7 +86,7 @@ def build_pack(source: ExerciseSource, frozen: Frozen, *, student: bool = False)
             message = f"{case.id}: its arrays are not those of frozen.json; run: {command}"
             raise ExerciseError([Problem(placed.file, placed.line, "", message)])
         answers = call_reference(entry, assembled)
-        shapes = [answer_shape(source.exercise, assembled, a) for a in answers]
+        shapes = [answer_shape(source.exercise, assembled, a, n) for n, a in enumerate(answers)]
         steps, step_shapes = _add_steps(builders[case.visibility], assembled, shapes)
         check, options = case.check, {}
         if isinstance(check, Relation):

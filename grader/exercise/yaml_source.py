@@ -155,7 +155,8 @@ class _Builder:
             if key in found:
                 first = self.lines[here]
                 raise self.fail(key_event, here, f"is given twice; the first stands in line {first}")
-            self.lines[here] = key_event.start_mark.line + 1
+            mark: Any = key_event.start_mark
+            self.lines[here] = mark.line + 1
             found[key] = self.node(next(events), events, here)
         return found
 

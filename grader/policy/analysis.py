@@ -24,14 +24,18 @@ MOST_ROUNDS = 4
 MOST_TEXTS = 32
 
 _TOO_DEEP = "The code is nested too deeply to be read."
-# Without one of these words in it, nothing in a source hides what it runs.
-_HIDING = words(
+# Without one of these, nothing in a source hides what it runs; most have none, and are spared the search.
+_HIDING_NAMES = words("exec eval compile getattr vars dir globals locals __import__ __builtins__")
+_HIDING_ATTRIBUTES = words(
     """
-    exec eval compile getattr getattr_static __getattribute__ __getattr__ vars __dict__ modules attrgetter
-    methodcaller itemgetter __import__ import_module importlib resolve_name locate reduce builtins
-    __builtins__ ctypes _ctypes cffi _cffi_backend ctypeslib cpp_extension load_library _getframe
-    _current_frames settrace setprofile get_objects get_referrers get_referents currentframe stack pickle
-    Unpickler marshal CodeType runpy load loads __subclasses__ __globals__ __code__ f_globals f_locals f_back
+    __dict__ __getattribute__ __getattr__ __subclasses__ __globals__ __code__ f_globals f_locals f_back
+    ctypeslib cpp_extension load_library load modules sys builtins importlib operator __builtins__
+    """
+)
+_HIDING_MODULES = words(
+    """
+    builtins importlib operator pkgutil pydoc inspect ctypes _ctypes cffi _cffi_backend sys gc threading
+    pickle marshal types runpy
     """
 )
 
@@ -63,8 +67,7 @@ def analyze(source: str, rules: Rules, entry: str) -> dict[str, object]:
     except ValueError as error:
         return _broken(1, 1, _value_message(source, error))
     lines = _lines(source)
-    size = _size(tree)
-    if size > MOST_NODES:
+    if len(source) * 3 > MOST_NODES and _size(tree) > MOST_NODES:
         return _unread(source, entry)
     try:
         program = Program(tree)
@@ -100,6 +103,9 @@ class Report:
 
     def make(self) -> None:
         """Fill the lists, again when what is found changes what names may stand for."""
+        if not self._may_name_helpers() and not self._may_hide():
+            self._grader_imports()
+            return
         self._bind_globals()
         for round_ in range(MOST_ROUNDS):
             inspector = self._round()
@@ -127,11 +133,11 @@ class Report:
     def _round(self) -> Inspector:
         resolver, program = self.resolver, self.program
         self.violations, self.suspicious, self.notes = [], [], []
-        reach = Reach(resolver)
-        hiding = not _HIDING.isdisjoint(program.mentions)
+        hiding = self._may_hide()
+        reach = Reach(resolver, hiding=hiding)
         executed: set[Unit] = set()
         if hiding:
-            at_import = Reach(resolver, at_import=True)
+            at_import = Reach(resolver, hiding=hiding, at_import=True)
             at_import.from_module()
             executed = at_import.units
         reach.from_entry(self.entry)
@@ -141,17 +147,34 @@ class Report:
         for outer, inner in self._text_units:
             if outer in executed or outer in reach.units:
                 reach.add(inner)
-        inspector = Inspector(resolver)
+        inspector = Inspector(resolver, hiding=hiding)
         self._inspect(inspector, reach, executed, hiding=hiding)
         self._imports(inspector, reach)
         return inspector
+
+    def _may_name_helpers(self) -> bool:
+        """Whether a library with banned helpers is named at all; in most submissions none is."""
+        roots = self.rules.roots | self.rules.array_libraries
+        # A root that is a pattern stands for any library.
+        return any(not root.isidentifier() for root in roots) or not roots.isdisjoint(
+            self.program.mentioned()
+        )
+
+    def _may_hide(self) -> bool:
+        program = self.program
+        return (
+            not _HIDING_NAMES.isdisjoint(program.reads)
+            or not _HIDING_ATTRIBUTES.isdisjoint(program.attributes)
+            or any(module.split(".")[0] in _HIDING_MODULES for module, _ in program.imports)
+            or any(_HIDING_ATTRIBUTES.intersection(item.lib.split(".")) for item in program.import_bindings)
+        )
 
     def _inspect(self, inspector: Inspector, reach: Reach, executed: set[Unit], *, hiding: bool) -> None:
         for unit in self.program.units:
             live = unit in reach.units
             for node in unit.items:
                 # Lookups are noted as they are resolved, also in code that nothing reaches.
-                if isinstance(node, ast.Call | ast.Subscript):
+                if hiding and isinstance(node, ast.Call | ast.Subscript):
                     self.resolver.resolve(node)
                 for found in inspector.helpers(node):
                     reached = (live or node in reach.nodes) and (
@@ -172,6 +195,9 @@ class Report:
                 self.violations.append(Finding(rule.id, binding.lib, binding.node, banned=rule))
             elif binding not in inspector.used:
                 self.notes.append(Finding(rule.id, binding.lib, binding.node, banned=rule, detail="imported"))
+        self._grader_imports()
+
+    def _grader_imports(self) -> None:
         for module, statement in self.program.imports:
             if module.split(".")[0] == "grader":
                 self.suspicious.append(

@@ -79,8 +79,9 @@ class Finding:
 class Inspector:
     """Looks at single expressions."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, *, hiding: bool) -> None:
         self.resolver = resolver
+        self._hiding = hiding
         self.rules = resolver.rules
         self.program = resolver.program
         self.used: set[Binding] = set()
@@ -89,6 +90,8 @@ class Inspector:
         modules = [module for module, _ in self.program.imports]
         modules.extend(module for module, _ in resolver.imported)
         roots = {module.split(".")[0] for module in modules}
+        # Where lookups by text may bring in any library, every attribute has to be looked at.
+        self._last_names = None if hiding else self.rules.last_names(self.program.mentioned())
         self.arrays = sorted(roots & self.rules.array_libraries)
 
     # --- helpers ----------------------------------------------------------------------------------
@@ -104,8 +107,10 @@ class Inspector:
             if lookup is not None:
                 yield from self._looked_up(node, lookup)
             if isinstance(node, ast.Call):
-                yield from self._getter(node)
-                yield from self._by_text(node)
+                if self._hiding:
+                    yield from self._getter(node)
+                if node.keywords:
+                    yield from self._by_text(node)
 
     def _name(self, node: ast.Name) -> Iterator[Finding]:
         bindings = self.resolver.candidates(node)
@@ -125,6 +130,8 @@ class Inspector:
     def _attribute(self, node: ast.Attribute) -> Iterator[Finding]:
         if node.value in self._flagged:
             self._flagged.add(node)
+            return
+        if self._last_names is not None and not self._last_names.match(node.attr):
             return
         values = self.resolver.resolve(node.value)
         for value in values:

@@ -977,7 +977,7 @@ class Resolver(texts.Scenery):
                 # A library object that is looked up by text, as torch.ops.aten["gelu"].
                 names, complete = self.texts.names(key)
                 parts.append((Result(value.name),))
-                if names and complete and self.rules.may_hold(value.name):
+                if names and complete and (value.name == "builtins" or self.rules.may_hold(value.name)):
                     parts.append(self._named(node, (value,), (names, True), None))
             elif isinstance(value, Result):
                 parts.append((value,))

@@ -25,7 +25,6 @@ class TooDeep(Exception):
         self.column = column
 
 
-_LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
 _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
@@ -49,7 +48,7 @@ class Program:
         self.import_bindings: list[Binding] = []
         self.keyed: dict[ast.expr, object] = {}
         self.bound_at: dict[ast.AST, Binding] = {}
-        self.mentions: set[str] = set()
+        self.attributes: set[str] = set()
         self.member_names: set[str] = set()
         self.annotations: list[Unit] = []
         self.call_units: dict[ast.Call, Unit] = {}
@@ -63,6 +62,12 @@ class Program:
         self.root = self._block = Block(None)
         self.effects = self._unit = self._new_unit()
         self._body(tree.body)
+
+    def mentioned(self) -> frozenset[str]:
+        """Every name that a library could go by here: imported, read, or an attribute."""
+        parts = [part for module, _ in self.imports for part in module.split(".")]
+        parts.extend(part for item in self.import_bindings for part in item.lib.split("."))
+        return frozenset({*parts, *self.attributes, *self.reads})
 
     # --- units, blocks, positions -----------------------------------------------------------------
 
@@ -512,7 +517,6 @@ class Program:
         for alias in node.names:
             self.imports.append((alias.name, node))
             root = alias.name.split(".")[0]
-            self.mentions.add(root)
             binding = self._bind("import", alias.asname or root, alias)
             binding.lib = alias.name if alias.asname else root
             self.import_bindings.append(binding)
@@ -520,12 +524,10 @@ class Program:
     def _import_from(self, node: ast.ImportFrom) -> None:
         module = "." * node.level + (node.module or "")
         self.imports.append((module, node))
-        self.mentions.add(module.split(".")[0])
         for alias in node.names:
             if alias.name == "*":
                 self.stars.append((module, self._next(), self._block, node))
                 continue
-            self.mentions.add(alias.name)
             binding = self._bind("import", alias.asname or alias.name, alias)
             binding.lib = f"{module}.{alias.name}"
             self.import_bindings.append(binding)
@@ -610,13 +612,15 @@ class Program:
     # --- expressions ------------------------------------------------------------------------------
 
     def _children(self, node: ast.AST) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                self._expr(child)
-            elif not isinstance(child, _LEAVES):
-                self._enter(node)
-                self._children(child)
-                self._depth -= 1
+        for name in node._fields:
+            value = getattr(node, name, None)
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.expr):
+                    self._expr(child)
+                elif isinstance(child, ast.AST) and child._fields:
+                    self._enter(node)
+                    self._children(child)
+                    self._depth -= 1
 
     def _expr(self, node: ast.expr) -> None:
         kind = type(node)
@@ -638,7 +642,6 @@ class Program:
     def _load(self, node: ast.Name) -> None:
         self.loads[node] = Load(self._scope, self._next(), self._block, self._unit)
         self.reads.setdefault(node.id, []).append(node)
-        self.mentions.add(node.id)
         self._unit.items.append(node)
 
     def _attribute(self, node: ast.Attribute) -> None:
@@ -647,7 +650,7 @@ class Program:
             chain.append(chain[-1].value)
         self._expr(chain[-1].value)
         for link in reversed(chain):
-            self.mentions.add(link.attr)
+            self.attributes.add(link.attr)
             self._unit.items.append(link)
 
     def _bin_op(self, node: ast.BinOp) -> None:

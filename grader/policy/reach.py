@@ -16,13 +16,14 @@ from grader.policy.values import Bag, Container, Instance, Lib, Namespace, Resul
 
 # What a library calls by itself on a class made from one of its own.
 _CALLED_BACK = frozenset({"forward", "call", "build", "setup", "backward", "setup_context", "compute_output"})
+_BINDING_BY_TEXT = frozenset({"exec", "eval", "globals", "locals", "setattr", "modules"})
 _CONTAINER_MAKERS = ("builtins.", "collections.")
 
 
 class Reach:
     """The live code from some starting points, as a fixed point."""
 
-    def __init__(self, resolver: Resolver, *, at_import: bool = False) -> None:
+    def __init__(self, resolver: Resolver, *, hiding: bool, at_import: bool = False) -> None:
         self.resolver = resolver
         self.program = resolver.program
         self.units: set[Unit] = set()
@@ -37,6 +38,7 @@ class Reach:
         self._stored: set[Store] = set()
         self._passed: set[Func] = set()
         self._waiting: list[Unit] = []
+        self._hiding = hiding
         self._at_import = at_import
         self._executed: set[Func] | None = None
 
@@ -55,9 +57,7 @@ class Reach:
         """The entry point may still come into being in a way that has no name in the source."""
         program = self.program
         hook = self.resolver.module_bindings("__getattr__")
-        dynamic = any(
-            name in program.mentions for name in ("exec", "eval", "globals", "setattr", "modules", "locals")
-        )
+        dynamic = not _BINDING_BY_TEXT.isdisjoint(program.reads) or "modules" in program.attributes
         starred = any(not block.dead for _, _, block, _ in program.stars)
         for binding in hook:
             self._indirect(binding)
@@ -74,7 +74,7 @@ class Reach:
     def executed(self) -> set[Func]:
         """The functions that importing the module may call."""
         if self._executed is None:
-            walk = Reach(self.resolver, at_import=True)
+            walk = Reach(self.resolver, hiding=self._hiding, at_import=True)
             walk.from_module()
             self._executed = {unit.func for unit in walk.units if unit.func is not None}
         return self._executed
@@ -109,7 +109,7 @@ class Reach:
             self._read(node)
         elif isinstance(node, ast.Attribute):
             self._attribute(node)
-        elif isinstance(node, ast.Call | ast.Subscript):
+        elif self._hiding and isinstance(node, ast.Call | ast.Subscript):
             self.resolver.resolve(node)
             lookup = self.resolver.lookups.get(node)
             if lookup is not None:
@@ -204,7 +204,12 @@ class Reach:
 
     def _attribute(self, node: ast.Attribute) -> None:
         attr = node.attr
-        values = self.resolver.resolve(node.value)
+        resolver = self.resolver
+        if not self._hiding and not resolver.members(attr) and not resolver.stores(attr):
+            if attr == "__annotations__":
+                self._attr(attr)
+            return
+        values = resolver.resolve(node.value)
         if attr == "__dict__" and self._is_own(node.value):
             self._every_attribute()
         if any(isinstance(value, Namespace) for value in values):

@@ -127,6 +127,27 @@ class Rules:
                 return rule
         return None
 
+    def last_names(self, mentioned: frozenset[str]) -> re.Pattern[str] | None:
+        """What the last name of a banned one may look like, None when it may be anything.
+
+        A cheap first look at an attribute: of `x.reshape`, neither a rule's name nor what x is matters.
+        Libraries that the source does not mention are left out.
+        """
+        ends: set[str] = set()
+        for rule in self.rules:
+            for pattern in rule.names:
+                root = pattern.split(".")[0]
+                if root.isidentifier() and root not in mentioned:
+                    continue
+                # A star crosses dots, so only what follows the last dot and stands between stars is sure.
+                stars = pattern.rstrip("*").split("*")
+                end = stars[-1].rpartition(".")[2]
+                if not end or "!" in end:
+                    return None
+                ends.add(f"*{end}*" if pattern.endswith("*") else f"*{end}")
+        ends.update(self._methods)
+        return _any_of(sorted(ends)) or re.compile("(?!)")
+
     def allows(self, name: str) -> bool:
         """Whether a name is allowed by its own pattern."""
         return self._allowed is not None and self._allowed.match(name) is not None

@@ -555,8 +555,8 @@ def _submission(result: Result, factor: int) -> dict[str, Any]:
         "skipped": [c for c in cases if c.case.verdict == "skipped"],
         "faults": [c for c in cases if c.case.verdict == "grader_fault"],
         "sums": _sums(result),
-        "output": _output(output, result.output),
-        "hidden_output": _output(output, result.hidden_output),
+        "printed": _output(output, result.output),
+        "hidden_printed": _output(output, result.hidden_output),
     }
 
 
@@ -785,7 +785,7 @@ def _class(results: Sequence[Result], title: str, version: str) -> dict[str, Any
         ),
         "cases": sorted(shares, key=lambda share: share.count / share.of),
         "faults": _named(r for r in results if r.status == "grader_fault"),
-        "policies": _policies(results),
+        "policy": _policies(results),
         "isolation": _isolation(results),
     }
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -26,7 +27,7 @@ STATUS_STYLES: Mapping[str, str] = {
     "grader_fault": "bold yellow",
 }
 MAX_ROWS = 8
-MAX_COLUMNS = 8
+MAX_COLUMNS = 6
 
 
 def points(number: float | None) -> str:
@@ -162,7 +163,7 @@ def _cell(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, int | float) else str(value)
 
 
-def _matrix(title: str, value: Any) -> RenderableType | None:
+def _matrix(title: str, value: Any) -> Table | None:
     if not isinstance(value, list):
         return None
     rows = value if value and isinstance(value[0], list) else [value]
@@ -171,6 +172,8 @@ def _matrix(title: str, value: Any) -> RenderableType | None:
     table = Table(
         title=title, title_style="dim", title_justify="left", box=None, show_header=False, pad_edge=False
     )
+    for _ in range(min(max(map(len, rows), default=0), MAX_COLUMNS + 1)):
+        table.add_column(justify="right", no_wrap=True)
     for row in rows[:MAX_ROWS]:
         cells = [_cell(cell) for cell in row[:MAX_COLUMNS]]
         table.add_row(*cells, *(["…"] if len(row) > MAX_COLUMNS else []))
@@ -179,15 +182,26 @@ def _matrix(title: str, value: Any) -> RenderableType | None:
     return table
 
 
+class _SideBySide:
+    """The answer and the expected one beside each other, or below each other in a narrow window."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tables
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [Measurement.get(console, options, table).maximum for table in self.tables]
+        if sum(widths) + 4 * len(widths) <= options.max_width:
+            outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, 4, 0, 0))
+            outer.add_row(*self.tables)
+            yield outer
+        else:
+            yield from self.tables
+
+
 def _side_by_side(details: Mapping[str, Any]) -> RenderableType:
-    outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, 4, 0, 0))
-    found = [
-        table
-        for name in ("obtained", "expected")
-        if name in details and (table := _matrix(name, details[name])) is not None
-    ]
-    outer.add_row(*found)
-    return outer
+    names = [name for name in ("obtained", "expected") if name in details]
+    tables = [table for name in names if (table := _matrix(name, details[name])) is not None]
+    return _SideBySide(tables)
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -101,3 +101,19 @@ def places(entries: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
 
 def helpers(entries: list[dict[str, Any]]) -> set[str]:
     return {entry["helper"] for entry in entries}
+
+
+MARK = "¤"
+
+
+def marked(source: str) -> tuple[str, list[tuple[int, int]]]:
+    """A source without its marks, and the line and column of each mark."""
+    source = textwrap.dedent(source).lstrip("\n")
+    found: list[tuple[int, int]] = []
+    lines = []
+    for number, line in enumerate(source.split("\n"), 1):
+        while MARK in line:
+            found.append((number, line.index(MARK) + 1))
+            line = line.replace(MARK, "", 1)
+        lines.append(line)
+    return "\n".join(lines), found

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from grader.authoring.validation import Validation
 from grader.report.terminal import points
+from grader.validation import Validation
 
 
 def validation_report(validation: Validation) -> RenderableType:
@@ -28,8 +28,8 @@ def validation_report(validation: Validation) -> RenderableType:
         m = validation.matrix.summary()
         parts.append(
             Text(
-                f"{m['mistakes']} worked mistakes: {m['killed']} caught, {m['killed_with_margin']} of them at ten "
-                "times the tolerance or by another verdict"
+                f"{m['mistakes']} worked mistakes: {m['killed']} caught, "
+                f"{m['killed_with_margin']} of them at ten times the tolerance or by another verdict"
             )
         )
     parts += [Text(str(weakness), style="red") for weakness in validation.weaknesses]

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds the wheel: first the student packs that it carries, then the package.
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh" test
+out="${1:-dist}"
+rm -rf grader/packs
+for folder in cases/*/; do
+    name="$(basename "$folder")"
+    grader pack "$name" --student --out "grader/packs/$name.pack"
+done
+python -m build --wheel --no-isolation --outdir "$out"

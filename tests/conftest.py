@@ -1,0 +1,14 @@
+"""What all tests share. This folder is importable: ``from support.small import write_exercise``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packs are cached in a folder of the test's own, and no root is taken from the environment."""
+    monkeypatch.setenv("GRADER_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("GRADER_ROOT", raising=False)

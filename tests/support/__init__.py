@@ -1,0 +1,1 @@
+"""Fixtures that several groups of tests share."""
