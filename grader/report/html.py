@@ -586,7 +586,7 @@ def _findings(room: _Room, found: Sequence[Violation]) -> dict[str, Any]:
             "helper": room.text(one_line(v.helper, 200), 200, least=40),
             "line": number(v.line) if v.line > 0 else "",
             "column": number(v.column),
-            "found": "while it ran" if v.found == "runtime" else "in the text",
+            "found": "while it ran" if v.found == "runtime" else "in the source text",
             "message": room.text(v.message, 800, least=80),
         }
         for v in found[:MAX_FINDINGS]

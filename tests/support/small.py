@@ -132,6 +132,7 @@ POLICY: dict[str, Any] = {
         {
             "id": "product_helpers",
             "title": "Matrix product helpers",
+            "why": "The product is what the exercise asks for.",
             "instead": "Write the product with @.",
             "names": ["numpy.einsum"],
         }
