@@ -109,7 +109,8 @@ def _console(*, stderr: bool = False) -> Console:
 def _print_json(value: Any) -> None:
     global _json_written
     _json_written = True
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+    # Escapes for everything beyond ASCII: right under every locale.
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
 
 
 def _print_fault_json(message: str, problems: list[Problem]) -> None:

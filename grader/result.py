@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import PurePath
 from typing import Any, Literal
 
 SCHEMA = "grader.result/1"
@@ -213,6 +214,7 @@ class Result:
             cases.append(case)
         return replace(
             self,
+            submission=replace(self.submission, path=PurePath(self.submission.path).name),
             cases=tuple(cases),
             hidden_output=Output(),
             policy=replace(self.policy, suspicions=()),
@@ -225,8 +227,10 @@ class Result:
         return {"schema": data.pop("schema")} | data
 
     def to_json(self) -> str:
-        """One line of JSON without NaN or infinity."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        """One line of JSON without NaN or infinity, fit for UTF-8."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        # File names and a submission's texts may hold lone surrogates, which no file takes.
+        return text.encode("utf-8", "replace").decode()
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Result:

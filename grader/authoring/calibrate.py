@@ -55,7 +55,8 @@ class HonestRuns:
         """Noise of one call whose answer by the reference is ``answer``.
 
         Raises:
-            GraderError: A run that is not fragile gives another shape, or NaN where the reference is finite.
+            GraderError: A run fails or gives another shape, or one that is not fragile gives NaN where the
+                reference is finite.
         """
         scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
         worst = {"float32": 0.0, "float64": 0.0}
@@ -64,7 +65,11 @@ class HonestRuns:
             for dtype in worst:
                 with np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    got = np.asarray(run(tuple(call), dtype)).astype(np.float64)
+                    try:
+                        got = np.asarray(run(tuple(call), dtype)).astype(np.float64)
+                    except Exception as failure:
+                        said = f"{type(failure).__name__}: {failure}"
+                        raise GraderError(f"the run {name} in {dtype} fails: {said}") from failure
                 if got.shape != answer.shape:
                     raise GraderError(f"the run {name} gives the shape {got.shape}, expected {answer.shape}")
                 if not np.isfinite(got).all():
@@ -112,7 +117,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     try:
         noises = [runs.measure(plain_call(c), a) for c, a in zip(assembled.calls, answers, strict=True)]
     except GraderError as error:
-        raise fault(f"{error}; make its inputs smaller") from None
+        advice = "; make its inputs smaller" if "NaN or infinity" in str(error) else ""
+        raise fault(f"{error}{advice}") from None
     worst = max(noises, key=lambda n: max(n.float32, n.float64))
     noise = _round_up(max(worst.float32, worst.float64, FLOAT32_ROUNDING))
     float64_noise = _round_up(max(n.float64 for n in noises))

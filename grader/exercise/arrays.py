@@ -59,7 +59,8 @@ def float32_values(array: Array) -> Array:
     """Float64 values rounded to what float32 can hold; whole-number arrays as they are."""
     if array.dtype.kind != "f":
         return array
-    rounded: Array = array.astype(np.float32).astype(np.float64)
+    with np.errstate(over="ignore"):
+        rounded: Array = array.astype(np.float32).astype(np.float64)
     return rounded
 
 
@@ -73,6 +74,8 @@ def make_values(
         ExpressionError: A number in the recipe can't be computed from the dims.
     """
     shape = tuple(shape)
+    if min(shape, default=0) < 0:
+        raise RecipeError(f"would have the shape {shape}, which has a negative length")
     count = math.prod(shape)
     if count > MAX_ELEMENTS:
         raise RecipeError(f"has {count:,} elements; at most {MAX_ELEMENTS:,} are made")
@@ -81,8 +84,8 @@ def make_values(
     if not isinstance(recipe, Values):
         return np.full(shape, float(recipe), np.float64)
     if recipe.integers is not None:
-        low = int(evaluate(recipe.integers.from_, dims))
-        high = int(evaluate(recipe.integers.below, dims))
+        low = _whole(evaluate(recipe.integers.from_, dims))
+        high = _whole(evaluate(recipe.integers.below, dims))
         if high <= low:
             raise RecipeError(f"draws integers from {low} below {high}, which is an empty range")
         whole: Array = np.floor(stream.uniform(count) * (high - low))
@@ -105,6 +108,12 @@ def make_values(
     if recipe.constant is not None:
         return np.full(shape, float(evaluate(recipe.constant, dims)))
     return _literal(recipe.literal, shape)
+
+
+def _whole(number: Number) -> int:
+    if not math.isfinite(number):
+        raise RecipeError(f"needs a whole number, found {number}")
+    return int(number)
 
 
 def _word(word: str, shape: tuple[int, ...]) -> Array:
@@ -138,9 +147,12 @@ def apply_edit(array: Array, edit: Edit) -> None:
         raise RecipeError(f"can't set {edit.at} of an array of shape {array.shape} to {edit.to!r}") from None
 
 
-def _part_slice(parts: Parts, name: str, ndim: int) -> tuple[slice | int, ...]:
-    index: list[slice | int] = [slice(None)] * ndim
-    index[parts.axis] = parts.names.index(name)
+def _part_slice(parts: Parts, name: str, shape: tuple[int, ...]) -> tuple[slice | int, ...]:
+    index: list[slice | int] = [slice(None)] * len(shape)
+    number = parts.names.index(name)
+    if not -len(shape) <= parts.axis < len(shape) or number >= shape[parts.axis]:
+        raise RecipeError(f"has the shape {shape}; {name!r} would be number {number} along axis {parts.axis}")
+    index[parts.axis] = number
     return tuple(index)
 
 
@@ -165,15 +177,15 @@ def make_array(
     Raises:
         RecipeError, ExpressionError: As `make_values`.
     """
-    shape = [int(evaluate(e, dims)) for e in (change.shape or parameter.shape or [])]
+    shape = [_whole(evaluate(e, dims)) for e in (change.shape or parameter.shape or [])]
     recipe = parameter.values if change.values is None else change.values
     assert recipe is not None
-    array = make_values(recipe, shape, dims, Stream(seed, name))
+    array = np.asarray(make_values(recipe, shape, dims, Stream(seed, name)))
     for part, new in change.set.items():
         if parameter.parts is None or part not in parameter.parts.names:
             known = parameter.parts.names if parameter.parts else []
             raise RecipeError(f"has no part {part!r}; its parts are {', '.join(known) or 'not named'}")
-        index = _part_slice(parameter.parts, part, array.ndim)
+        index = _part_slice(parameter.parts, part, array.shape)
         if not isinstance(new, PartChange):
             new = PartChange(values=new)
         if new.values is not None:
@@ -185,7 +197,7 @@ def make_array(
     for edit in change.edits:
         apply_edit(array, edit)
     final = change.dtype or (dtype if dtype and parameter.dtype.startswith("float") else parameter.dtype)
-    return np.ascontiguousarray(float32_values(array).astype(final))
+    return float32_values(array).astype(final, order="C")
 
 
 def apply_change(array: Array, change: Change, dims: Mapping[str, Number], seed: int, label: str) -> Array:

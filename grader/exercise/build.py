@@ -23,7 +23,7 @@ def call_reference(entry: Entry, assembled: AssembledCase) -> list[NDArray[Any]]
     """The reference's answer to each call of a case.
 
     Raises:
-        ExerciseError: The reference fails on it.
+        ExerciseError: The reference fails on it, or the case's relation names rows that there are not.
     """
     answers = []
     for call in assembled.calls:
@@ -34,7 +34,28 @@ def call_reference(entry: Entry, assembled: AssembledCase) -> list[NDArray[Any]]
             placed = assembled.placed
             message = f"{placed.case.id}: the reference fails on it: {type(error).__name__}: {error}"
             raise ExerciseError([Problem(placed.file, placed.line, "", message)]) from error
+    _check_rows(assembled, answers)
     return answers
+
+
+def _check_rows(assembled: AssembledCase, answers: list[NDArray[Any]]) -> None:
+    """Raises ExerciseError when a relation names rows that an answer doesn't have."""
+    check, placed = assembled.case.check, assembled.placed
+    if not isinstance(check, Relation) or check.relation not in ("equals", "differs"):
+        return
+    lengths = []
+    named = {"rows": check.rows, "other_rows": check.other_rows}
+    for (key, rows), answer in zip(named.items(), answers, strict=True):
+        size = len(answer) if answer.ndim else 0
+        wrong = [row for row in rows or [] if not -size <= row < size]
+        if wrong:
+            message = f"names row {wrong[0]} of an answer with {size} rows"
+            where = f"{assembled.case.id}.check.{key}"
+            raise ExerciseError([Problem(placed.file, placed.line, where, message)])
+        lengths.append(size if rows is None else len(rows))
+    if len(lengths) == 2 and lengths[0] != lengths[1]:
+        message = f"holds {lengths[0]} rows against {lengths[1]}; name them with rows and other_rows"
+        raise ExerciseError([Problem(placed.file, placed.line, f"{assembled.case.id}.check", message)])
 
 
 def answer_shape(
@@ -49,7 +70,10 @@ def answer_shape(
     """
     dims = assembled.case.dims
     symbols = exercise.returns.shape
-    fixed = [evaluate(s, dims) if not (isinstance(s, str) and s not in dims) else None for s in symbols]
+    fixed = [
+        None if isinstance(s, str) and s.isidentifier() and s not in dims else evaluate(s, dims)
+        for s in symbols
+    ]
     matches = len(fixed) == answer.ndim and all(
         call > 0 or f is None or f == n for f, n in zip(fixed, answer.shape, strict=True)
     )

@@ -47,10 +47,10 @@ class PlacedArray:
     @property
     def layout(self) -> str:
         """The name of the memory layout that these strides are."""
-        size = np.dtype(self.dtype).itemsize
-        if self.shape and self.strides[-1] == 2 * size:
-            return "strided"
-        return "c" if self.strides == np.zeros(self.shape, self.dtype).strides else "fortran"
+        for name in ("c", "fortran"):
+            if self.strides == _stored(np.zeros(self.shape, self.dtype), name)[1]:
+                return name
+        return "strided"
 
     def read(self, block: bytes | memoryview) -> NDArray[Any]:
         """The array's values, as a read-only view into the block."""
@@ -58,6 +58,19 @@ class PlacedArray:
 
 
 PlacedArgument = PlacedArray | int | float
+
+
+def _stored(array: NDArray[Any], layout: str) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """The C-ordered memory that holds an array in a layout, and the array's strides in it."""
+    if layout == "fortran":
+        stored = np.ascontiguousarray(array.T).reshape(array.T.shape)  # numpy makes one axis of none
+        return stored, stored.strides[::-1]
+    if layout == "strided" and array.ndim:
+        stored = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+        stored[..., ::2] = array
+        return stored, (*stored.strides[:-1], 2 * array.itemsize)
+    stored = np.ascontiguousarray(array).reshape(array.shape)
+    return stored, stored.strides
 
 
 def _align(offset: int) -> int:
@@ -89,16 +102,7 @@ class PhaseBuilder:
         if not isinstance(argument, ArrayArgument):
             return {"value": argument}
         array = argument.array
-        if argument.layout == "fortran":
-            stored = np.ascontiguousarray(array.T)
-            strides = stored.strides[::-1]
-        elif argument.layout == "strided" and array.ndim:
-            stored = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
-            stored[..., ::2] = array
-            strides = (*stored.strides[:-1], 2 * array.itemsize)
-        else:
-            stored = np.ascontiguousarray(array)
-            strides = stored.strides
+        stored, strides = _stored(array, argument.layout)
         data = stored.tobytes()
         offset = self._size
         # An empty array gets room of its own too, so that no two arguments share an address.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 Number = int | float
@@ -39,16 +40,20 @@ def _parse(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"has {len(text)} characters; at most {MAX_LENGTH} are read")
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parsed = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ExpressionError(f"{text!r} is no arithmetic expression such as 1/sqrt(D)") from None
+    _check(parsed)
+    return parsed
 
 
 def names(text: str) -> set[str]:
     """The dims that an expression uses.
 
     Raises:
-        ExpressionError: ``text`` can't be parsed.
+        ExpressionError: ``text`` can't be parsed, or uses what `evaluate` doesn't allow.
     """
     return {
         node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name) and node.id not in _FUNCTIONS
@@ -59,7 +64,7 @@ def evaluate(expression: str | Number, values: Mapping[str, Number]) -> Number:
     """The value of an expression where its names have the given values.
 
     Allowed are numbers, names, ``+ - * / // %``, comparisons, ``and``, ``or``, ``not`` and the
-    functions sqrt, min, max and abs. A comparison gives True or False.
+    functions sqrt, min, max and abs. A comparison, ``and`` and ``or`` give True or False.
 
     Raises:
         ExpressionError: Anything else is used, a name is unknown, or the arithmetic fails.
@@ -74,6 +79,33 @@ def evaluate(expression: str | Number, values: Mapping[str, Number]) -> Number:
         raise ExpressionError(f"{expression!r} can't be computed: {error}") from None
 
 
+def _check(node: ast.expr) -> None:
+    """Raises ExpressionError for anything but arithmetic."""
+    parts: Sequence[ast.expr]
+    match node:
+        case ast.Constant(value=bool() | int() | float()) | ast.Name():
+            parts = ()
+        case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
+            parts = (operand,)
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+            parts = (left, right)
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARE for op in ops):
+            parts = (left, *others)
+        case ast.BoolOp(values=parts):
+            pass
+        case ast.Call(func=ast.Name(id="sqrt" | "abs"), args=[argument], keywords=[]):
+            parts = (argument,)
+        case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as parts, keywords=[]):
+            pass
+        case _:
+            raise ExpressionError(
+                f"{ast.unparse(node)!r} is not allowed; use numbers, dims, + - * / // %, comparisons, "
+                "and, or, not, sqrt(a), abs(a), min(a, b), max(a, b)"
+            )
+    for part in parts:
+        _check(part)
+
+
 def _evaluate(node: ast.expr, values: Mapping[str, Number]) -> Number:
     match node:
         case ast.Constant(value=bool() | int() | float() as value):
@@ -84,21 +116,22 @@ def _evaluate(node: ast.expr, values: Mapping[str, Number]) -> Number:
             return values[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_evaluate(operand, values)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
+        case ast.UnaryOp(operand=operand):
             return not _evaluate(operand, values)
-        case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+        case ast.BinOp(op=op, left=left, right=right):
             return _BINARY[type(op)](_evaluate(left, values), _evaluate(right, values))
-        case ast.Compare(left=left, ops=ops, comparators=comparators) if all(
-            type(op) in _COMPARE for op in ops
-        ):
-            terms = [_evaluate(term, values) for term in (left, *comparators)]
-            return all(_COMPARE[type(op)](a, b) for op, a, b in zip(ops, terms[:-1], terms[1:], strict=True))
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            before = _evaluate(left, values)
+            for comparison, term in zip(ops, comparators, strict=True):
+                after = _evaluate(term, values)
+                if not _COMPARE[type(comparison)](before, after):
+                    return False
+                before = after
+            return True
         case ast.BoolOp(op=op, values=parts):
-            results = [bool(_evaluate(part, values)) for part in parts]
+            # As in Python, what comes after the deciding part is not computed: D > 1 and 1/(D - 1) > 0.
+            results = (bool(_evaluate(part, values)) for part in parts)
             return all(results) if isinstance(op, ast.And) else any(results)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+        case ast.Call(func=ast.Name(id=name), args=args):
             return _FUNCTIONS[name](*[_evaluate(arg, values) for arg in args])
-    raise ExpressionError(
-        f"{ast.unparse(node)!r} is not allowed; "
-        "use numbers, dims, + - * / // %, comparisons, sqrt, min, max, abs"
-    )
+    raise AssertionError(f"unchecked: {ast.dump(node)}")

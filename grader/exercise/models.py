@@ -65,6 +65,7 @@ def _flag_only(value: Any) -> Any:
 _SAID = ("yes", "no", "on", "off", "y", "n")
 Points = Annotated[float, BeforeValidator(_number_only), Field(ge=0, le=1000)]
 Flag = Annotated[bool, BeforeValidator(_flag_only)]
+Whole = Annotated[int, BeforeValidator(_number_only)]
 Count = Annotated[int, BeforeValidator(_number_only), Field(ge=0)]
 
 
@@ -242,7 +243,7 @@ class Exercise(Model):
     def _bounds(cls, dims: dict[str, str]) -> dict[str, str]:
         for name, bound in dims.items():
             try:
-                expressions.evaluate(f"{name} {bound}", {**dict.fromkeys(dims, 1)})
+                expressions.evaluate(f"{name} {bound}", {name: 1})
             except expressions.ExpressionError:
                 raise _error(
                     "bound", f"the bound of {name} is {bound!r}; expected one such as '>= 1'"
@@ -253,17 +254,26 @@ class Exercise(Model):
     def _names_are_known(self) -> Exercise:
         known = list(self.dims)
         returned = {e for e in self.returns.shape if isinstance(e, str) and e.isidentifier()}
-        texts: list[tuple[str, Any]] = [("constraints", c) for c in self.constraints]
+        texts: list[tuple[tuple[str | int, ...], Any]] = [
+            (("constraints", number), c) for number, c in enumerate(self.constraints)
+        ]
+        for number, e in enumerate(self.returns.shape):
+            if e not in returned:  # a name alone that is no dim is bound by the reference's answer
+                texts.append((("returns", "shape", number), e))
         for name, parameter in self.parameters.items():
-            used_in = parameter.shape if parameter.shape is not None else [parameter.scalar]
-            texts += [(f"parameters.{name}", expression) for expression in used_in]
+            key = "scalar" if parameter.shape is None else "shape"
+            used_in = [parameter.scalar] if parameter.shape is None else parameter.shape
+            texts += [(("parameters", name, key), expression) for expression in used_in]
         if self.work:
-            texts.append(("work.expression", self.work.expression))
-            known += sorted(returned - set(known))
+            texts.append((("work", "expression"), self.work.expression))
         for where, text in texts:
-            if isinstance(text, str):
-                for used in sorted(expressions.names(text) - set(known)):
-                    raise _error("unknown_dim", f"{where} uses {used!r}{did_you_mean(used, known)}")
+            bound = sorted(returned - set(known)) if where[0] == "work" else []
+            try:
+                used = expressions.names(text) if isinstance(text, str) else set()
+            except expressions.ExpressionError as error:
+                raise _error("expression", str(error), at=where) from None
+            for name in sorted(used - {*known, *bound}):
+                raise _error("unknown_dim", f"uses {name!r}{did_you_mean(name, known + bound)}", at=where)
         return self
 
 
@@ -339,7 +349,10 @@ class Relation(Model):
         for key in sorted(given - allowed[self.relation]):
             raise _error("unknown_key", f"the relation {self.relation} takes no {key!r}", key=key)
         for key in sorted(needed.get(self.relation, set()) - given):
-            raise _error("missing", f"the relation {self.relation} needs {key!r}", key=key)
+            raise _error("needs", f"the relation {self.relation} needs {key!r}", key=key)
+        if self.rows is not None and self.other_rows is not None and len(self.rows) != len(self.other_rows):
+            said = f"names {len(self.other_rows)} rows, rows names {len(self.rows)}; they are held in pairs"
+            raise _error("rows", said, at=("other_rows",))
         return self
 
 
@@ -364,15 +377,15 @@ class CaseBase(Model):
 class Case(CaseBase):
     """One case: dims and arrays of a call, and what is checked of its answer."""
 
-    dims: dict[str, int]
+    dims: dict[str, Whole]
     seed: Count | None = None
 
 
 class Range(Model):
     """The smallest and the largest value that a dim is drawn from."""
 
-    from_: int = Field(alias="from")
-    to: int
+    from_: Whole = Field(alias="from")
+    to: Whole
 
 
 class RandomBatch(Model):
@@ -421,6 +434,9 @@ class PolicyEffect(Model):
     def _one(self) -> PolicyEffect:
         if len(self.model_fields_set) != 1:
             raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
+        for key in self.model_fields_set:
+            if getattr(self, key) is False or getattr(self, key) is None:
+                raise _error("one_of", f"{key} is not set to anything, which says nothing; choose an effect")
         return self
 
 

@@ -140,7 +140,8 @@ def dump(
     """The bytes of a pack; the same content gives the same bytes."""
     meta = {
         "schema": SCHEMA,
-        "exercise": asdict(exercise),
+        # A list keeps the statement's order of the clauses, which sorted keys would lose.
+        "exercise": asdict(exercise) | {"clauses": list(exercise.clauses.items())},
         "cases": [asdict(case) for case in cases],
         "student": student,
         "sources": sources,
@@ -165,14 +166,15 @@ def load(path: Path) -> Pack:
         return loads(path.read_bytes())
     except OSError as error:
         raise GraderError(f"{path} can't be read: {error.strerror}") from None
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise GraderError(
             f"{path} is no pack ({error}); make one with: grader pack NAME --out FILE"
         ) from None
 
 
 def loads(data: bytes) -> Pack:
-    """Parse a pack's bytes. Raises SafetensorError, ValueError, KeyError or TypeError on damage."""
+    """Parse a pack's bytes. Raises SafetensorError, ValueError, KeyError, TypeError or
+    AttributeError on damage."""
     header_length = int.from_bytes(data[:8], "little")
     if not 2 <= header_length <= len(data) - 8:
         raise ValueError("it is cut short or damaged")
@@ -181,7 +183,10 @@ def loads(data: bytes) -> Pack:
     if meta["schema"] != SCHEMA:
         raise ValueError(f"its schema is {meta['schema']}, expected {SCHEMA}")
     tensors = cast(dict[str, Any], dict(parse_tensors(data)))  # type: ignore[no-untyped-call]
-    exercise = PackExercise(**{k: _frozen(v) for k, v in meta["exercise"].items()})
+    exercise = PackExercise(
+        **{k: _frozen(v) for k, v in meta["exercise"].items() if k != "clauses"},
+        clauses=dict(meta["exercise"]["clauses"]),
+    )
     expected: dict[str, NDArray[np.float64]] = {}
     blocks: dict[str, bytes] = {}
     for name, tensor in tensors.items():

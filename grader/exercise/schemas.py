@@ -19,4 +19,4 @@ SCHEMAS: Mapping[str, TypeAdapter[Any]] = {
 def json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of one kind of file. Raises KeyError for an unknown name."""
     schema = SCHEMAS[name].json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"grader {name}"} | schema
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema | {"title": f"grader {name}"}

@@ -16,6 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grader.errors import ExerciseError, GraderError, Problem
 from grader.exercise import expressions, frozen, yaml_source
+from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.models import ArrayChange, Case, Exercise, Policy, RandomCases, Relation
 from grader.exercise.near import did_you_mean
@@ -117,6 +118,11 @@ class ExerciseSource:
         return tuple(placed)
 
 
+def drawn_id(batch: RandomCases, number: int) -> str:
+    """The id of a batch's member; numbers begin at 1."""
+    return f"{batch.id}_{number:02d}"
+
+
 def drawn_case(batch: RandomCases, number: int, descriptor: Descriptor) -> Case:
     """The case that a drawn descriptor stands for."""
     common = {k: getattr(batch, k) for k in batch.model_fields_set - {"random", "id", "arrays"}}
@@ -128,7 +134,7 @@ def drawn_case(batch: RandomCases, number: int, descriptor: Descriptor) -> Case:
             update["read_only"] = True
         arrays[name] = change.model_copy(update=update)
     return Case(
-        **common, id=f"{batch.id}_{number:02d}", dims=descriptor.dims, seed=descriptor.seed, arrays=arrays
+        **common, id=drawn_id(batch, number), dims=descriptor.dims, seed=descriptor.seed, arrays=arrays
     )
 
 
@@ -168,6 +174,7 @@ def load(folder: Path) -> ExerciseSource:
             )
         )
     entries: list[Entry] = []
+    broken: set[str] = set()
     files = {p.stem: p for p in folder.glob("*.yaml") if p.stem not in RESERVED}
     for group in exercise.groups:
         if group not in files:
@@ -179,8 +186,8 @@ def load(folder: Path) -> ExerciseSource:
     order = [g for g in exercise.groups if g in files]
     order += sorted(set(files) - set(order))
     for group in order:
-        entries += _case_file(group, files[group], exercise, problems)
-    _check_requires(entries, problems)
+        entries += _case_file(group, files[group], exercise, problems, broken)
+    _check_requires(entries, broken, problems)
     if problems:
         raise ExerciseError(sorted(problems))
     frozen_path = folder / "frozen.json"
@@ -209,51 +216,15 @@ def validate_document(
     try:
         return adapter.validate_python(data)
     except ValidationError as error:
-        seen: set[Problem] = set()
-        for detail in error.errors(include_url=False):
-            key = tuple(part for part in detail["loc"] if _is_key(part))
-            context = detail.get("ctx", {})
-            if detail["type"] == "unknown_key":
-                key = (*key, context["key"])
-            path = (*at, *_existing(document, at, key))
-            found = "" if "found" in detail["msg"] else _found(detail)
-            problem = Problem(
-                document.file, document.line(path), yaml_source.show_path(path), _plain(detail["msg"]) + found
-            )
-            if problem not in seen:
-                seen.add(problem)
-                problems.append(problem)
+        for path, message in clear_faults(error.errors(include_url=False), document, at):
+            problems.append(Problem(document.file, document.line(path), yaml_source.show_path(path), message))
         return None
 
 
-def _is_key(part: str | int) -> bool:
-    # Pydantic's location names the member of a union that it tried; such a part is no key of the file.
-    return isinstance(part, int) or (part.isidentifier() and part[0].islower()) or part in ("M",)
-
-
-def _existing(document: Document, at: KeyPath, key: KeyPath) -> KeyPath:
-    """The longest part of ``key`` that the file has, plus one missing key at most."""
-    kept: KeyPath = ()
-    for part in key:
-        if (*at, *kept, part) in document.lines:
-            kept = (*kept, part)
-        elif part == key[-1]:
-            return (*kept, part) if isinstance(part, str) and part.isidentifier() else kept
-    return kept
-
-
-def _plain(message: str) -> str:
-    return message[0].lower() + message[1:]
-
-
-def _found(detail: Any) -> str:
-    value = detail.get("input")
-    if detail["type"] in ("missing", "unknown_key", "one_of") or isinstance(value, dict | list | BaseModel):
-        return ""
-    return f", found {value!r}"
-
-
-def _case_file(group: str, path: Path, exercise: Exercise, problems: list[Problem]) -> list[Entry]:
+def _case_file(
+    group: str, path: Path, exercise: Exercise, problems: list[Problem], broken: set[str]
+) -> list[Entry]:
+    """The items of a case file; the ids of those that hold faults are added to ``broken``."""
     file = shown(path)
     document = yaml_source.load(path, file)
     if not isinstance(document.data, list):
@@ -266,6 +237,7 @@ def _case_file(group: str, path: Path, exercise: Exercise, problems: list[Proble
         adapter: TypeAdapter[Any] = TypeAdapter(RandomCases if is_batch else Case)
         spec = validate_document(adapter, document, item, (index,), problems)
         if spec is None:
+            broken |= {str(item["id"])} if isinstance(item, dict) and "id" in item else set()
             continue
 
         def fault(key: KeyPath, message: str, index: int = index) -> None:
@@ -320,22 +292,26 @@ def _check_dims(spec: Case | RandomCases, exercise: Exercise, fault: Any) -> Non
             fault(where, f"breaks the constraint {constraint}")
 
 
-def _check_requires(entries: list[Entry], problems: list[Problem]) -> None:
+def _ids(spec: Case | RandomCases) -> list[str]:
+    if isinstance(spec, Case):
+        return [spec.id]
+    return [spec.id, *(drawn_id(spec, number + 1) for number in range(spec.random.count))]
+
+
+def _check_requires(entries: list[Entry], broken: set[str], problems: list[Problem]) -> None:
     places: dict[str, Entry] = {}
     for entry in entries:
-        first = places.setdefault(entry.spec.id, entry)
-        if first is not entry:
-            problems.append(
-                Problem(
-                    entry.file,
-                    entry.line,
-                    "id",
-                    f"{entry.spec.id!r} is used twice; first in {first.file}:{first.line}",
-                )
-            )
+        for name in _ids(entry.spec):
+            first = places.setdefault(name, entry)
+            if first is not entry:
+                message = f"{name!r} is used twice; first in {first.file}:{first.line}"
+                problems.append(Problem(entry.file, entry.line, "id", message))
+                break
     singles = {name: e for name, e in places.items() if isinstance(e.spec, Case)}
     for entry in entries:
         for needed in entry.spec.requires:
+            if needed in broken:
+                continue
             if needed not in singles:
                 message = f"unknown case {needed!r}{did_you_mean(needed, sorted(singles))}"
             elif entry.spec.visibility == "public" and singles[needed].spec.visibility == "hidden":

@@ -14,6 +14,7 @@ from grader.errors import ExerciseError, Problem
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40
+MAX_DIGITS = 100
 
 KeyPath = tuple[str | int, ...]
 
@@ -128,10 +129,7 @@ class _Builder:
             raise self.fail(event, path[:3], f"is nested more than {MAX_DEPTH} levels deep")
         if isinstance(event, yaml.AliasEvent):
             raise self.fail(event, path, f"uses the alias *{event.anchor}; write the value out instead")
-        if event.anchor is not None:
-            raise self.fail(event, path, f"uses the anchor &{event.anchor}; write the value out instead")
-        if event.tag is not None:
-            raise self.fail(event, path, f"uses the tag {event.tag}; only plain values are read")
+        self.plain(event, path)
         if isinstance(event, yaml.ScalarEvent):
             return self.scalar(event, path)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -143,6 +141,12 @@ class _Builder:
             return items
         return self.mapping(events, path)
 
+    def plain(self, event: Any, path: KeyPath) -> None:
+        if event.anchor is not None:
+            raise self.fail(event, path, f"uses the anchor &{event.anchor}; write the value out instead")
+        if event.tag is not None:
+            raise self.fail(event, path, f"uses the tag {event.tag}; only plain values are read")
+
     def mapping(self, events: Iterator[Any], path: KeyPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         while not isinstance(key_event := next(events), yaml.MappingEndEvent):
@@ -150,6 +154,7 @@ class _Builder:
                 raise self.fail(key_event, path, "has a key that is not plain text")
             key = key_event.value
             here = (*path, key)
+            self.plain(key_event, here)
             if key == "<<":
                 raise self.fail(key_event, path, "uses the merge key <<; write the keys out instead")
             if key in found:
@@ -167,6 +172,8 @@ class _Builder:
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.match(text):
+            if len(text) > MAX_DIGITS:
+                raise self.fail(event, path, f"has {len(text)} digits; at most {MAX_DIGITS} are read")
             return int(text.replace("_", ""))
         if _HEXADECIMAL.match(text):
             return int(text, 16)

@@ -108,11 +108,18 @@ class Gradebook:
         self._last_commit = time.monotonic()
 
     def graded(self) -> dict[str, tuple[str, str, str, str]]:
-        """For each submission the digest, pack, status and path of its newest result."""
-        rows = self._db.execute(
-            "SELECT submission, digest, pack, status, json_extract(record, '$.submission.path') FROM results "
-            "WHERE number IN (SELECT max(number) FROM results GROUP BY submission)"
-        )
+        """For each submission the digest, pack, status and path of its newest result.
+
+        Raises:
+            GraderError: The file is damaged.
+        """
+        try:
+            rows = self._db.execute(
+                "SELECT submission, digest, pack, status, json_extract(record, '$.submission.path') "
+                "FROM results WHERE number IN (SELECT max(number) FROM results GROUP BY submission)"
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
         return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
 
     def newest(self) -> Iterator[Result]:
@@ -121,10 +128,13 @@ class Gradebook:
         Raises:
             GraderError: A record is damaged.
         """
-        rows = self._db.execute(
-            "SELECT submission, record FROM results "
-            "WHERE number IN (SELECT max(number) FROM results GROUP BY submission) ORDER BY submission"
-        )
+        try:
+            rows = self._db.execute(
+                "SELECT submission, record FROM results "
+                "WHERE number IN (SELECT max(number) FROM results GROUP BY submission) ORDER BY submission"
+            ).fetchall()
+        except sqlite3.Error as error:
+            raise self._fault(error) from None
         for name, record in rows:
             try:
                 yield Result.from_dict(json.loads(record))

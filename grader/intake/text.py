@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
+import warnings
 from dataclasses import dataclass
 
 MAX_BYTES = 2 << 20
@@ -39,12 +40,15 @@ def decode(raw: bytes) -> Text:
     note = ""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
-        source = raw.decode(encoding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            source = raw.decode(encoding)
+        source.encode()  # an escape may have made a lone surrogate, which is no text
     except SyntaxError:
         if _declares_encoding(raw):
             return Text(None, "The file's coding comment names an encoding that does not fit it.")
         source, note = raw.decode("cp1252", "replace"), "The file is not UTF-8; it was read as Windows-1252."
-    except UnicodeDecodeError:
+    except UnicodeError:
         if _declares_encoding(raw):
             return Text(None, "The file's text does not fit the encoding that its coding comment names.")
         source, note = raw.decode("cp1252", "replace"), "The file is not UTF-8; it was read as Windows-1252."

@@ -83,6 +83,9 @@ def _literal(value: Any) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
     dtype = f"np.{value.dtype.name}" if value.dtype.name != "bool" else "bool"
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        # As text: nan and inf are no names of Python.
+        return f"np.array({value.astype(str).tolist()!r}, dtype={dtype})"
     if value.size and (value == value.flat[0]).all():
         return f"np.full({value.shape}, {value.flat[0].item()!r}, dtype={dtype})"
     if not value.size:

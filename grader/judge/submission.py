@@ -144,7 +144,7 @@ def _case_result(case: PackCase, judgement: Judgement, details: Mapping[str, Any
     error = None
     if judgement.comparison is not None and case.tolerance is not None:
         c = judgement.comparison
-        finite = math.isfinite(c.max_abs)
+        finite = math.isfinite(c.max_rel)
         error = CaseError(c.max_abs if finite else None, c.max_rel if finite else None, case.tolerance)
     return CaseResult(
         id=case.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,9 @@ from grader.policy.scopes import Binding, Unit
 LONGEST_SOURCE = 2_000_000
 MOST_NODES = 400_000
 MOST_REPORTED = 200
-MOST_ROUNDS = 4
+# Following names through a loop of many variables takes a few frames for each.
+DEEPEST_STACK = 5_000
+MOST_ROUNDS = 8
 MOST_TEXTS = 32
 
 _TOO_DEEP = "The code is nested too deeply to be read."
@@ -30,12 +33,13 @@ _HIDING_ATTRIBUTES = words(
     """
     __dict__ __getattribute__ __getattr__ __subclasses__ __globals__ __code__ f_globals f_locals f_back
     ctypeslib cpp_extension load_library load modules sys builtins importlib operator __builtins__
+    CompilationUnit
     """
 )
 _HIDING_MODULES = words(
     """
     builtins importlib operator pkgutil pydoc inspect ctypes _ctypes cffi _cffi_backend sys gc threading
-    pickle marshal types runpy
+    pickle marshal types runpy timeit code subprocess os
     """
 )
 
@@ -76,11 +80,15 @@ def analyze(source: str, rules: Rules, entry: str) -> dict[str, object]:
     except RecursionError:
         return _broken(1, 1, _TOO_DEEP)
     report = Report(program, rules, entry, lines)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEPEST_STACK))
     try:
         report.make()
     except RecursionError:
         # The bounds on depth make this unlikely; a caller deep in its own stack may still meet it.
         report.too_complex = True
+    finally:
+        sys.setrecursionlimit(limit)
     return report.as_dict()
 
 
@@ -112,8 +120,10 @@ class Report:
             grown = self._take_in(inspector.texts)
             if not grown and not self.resolver.dirty:
                 break
-            if round_ < MOST_ROUNDS - 1:
-                self.resolver.restart()
+            if round_ == MOST_ROUNDS - 1:
+                self.too_complex = True
+                break
+            self.resolver.restart()
         self.too_complex = self.too_complex or self.resolver.exhausted or self.resolver.texts.exhausted
 
     def _bind_globals(self) -> None:
@@ -321,7 +331,7 @@ class Report:
             names = [
                 name
                 for name, items in self.program.module.names.items()
-                if any(not item.block.dead for item in items)
+                if any(not item.block.dead for item in items) and items[-1].kind != "del"
             ]
             return {"defined": False, "line": None, "near": near(self.entry, names), "parameters": None}
         last = bindings[-1]

@@ -55,6 +55,21 @@ _DYNAMIC = frozenset(
         "runpy.run_path",
         "runpy.run_module",
         "torch.load",
+        "torch.hub.load",
+        "torch.jit.CompilationUnit",
+        "torch.jit.load",
+        "torch.export.load",
+        "timeit.Timer",
+        "timeit.timeit",
+        "timeit.repeat",
+        "code.InteractiveInterpreter",
+        "subprocess.Popen",
+        "subprocess.run",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+        "os.system",
+        "os.popen",
     }
 )
 _REVEALING = frozenset({"__subclasses__", "__globals__", "__code__", "f_globals", "f_locals", "f_back"})
@@ -255,7 +270,7 @@ class Inspector:
         lookup = self.resolver.lookups.get(node)
         if lookup is not None and lookup.unresolved is not None:
             yield Finding(UNRESOLVED, lookup.unresolved, node)
-        if node not in self.resolver.consumed and not isinstance(node, ast.BinOp):
+        if node not in self.resolver.consumed and node not in self.program.members_tested:
             for value in self.resolver.resolve(node):
                 if isinstance(value, Table) and (not value.name or self.rules.may_hold(value.name)):
                     yield Finding(UNRESOLVED, value.name or "sys.modules", node, detail="table")

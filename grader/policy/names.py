@@ -39,8 +39,10 @@ from grader.policy.values import (
 
 MOST_BINDINGS = 64  # beyond it, order within a scope is no longer looked at
 MOST_VALUES = 64
+MOST_STARS = 16
+LARGEST_FAMILY = 64
 MOST_STEPS = 400_000
-DEEPEST = 80
+DEEPEST = 300
 
 _IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _LOCATORS = frozenset({"pkgutil.resolve_name", "pydoc.locate"})
@@ -109,11 +111,13 @@ class Resolver(texts.Scenery):
         self._context: dict[Binding, ast.expr] | None = None
         self._candidates: dict[ast.Name, Sequence[Binding]] = {}
         self._all: dict[int, Sequence[Binding]] = {}
+        self._shared: dict[int, Values] = {}
         self._sites: dict[Func, tuple[list[Call], bool]] = {}
         self._members: dict[str, list[tuple[Class, list[Binding]]]] = {}
         self._stores: dict[str, list[Store]] = {}
         self._items: dict[tuple[Scope, str], list[Store]] = {}
         self._bases: dict[Class, tuple[set[Class], list[str]]] = {}
+        self._starred: list[tuple[str, int, Block, ast.ImportFrom]] | None = None
         self._steps = 0
         self._depth = 0
         self._warm = False
@@ -138,12 +142,14 @@ class Resolver(texts.Scenery):
         self._memo = {}
         self._candidates = {}
         self._all = {}
+        self._shared = {}
         self._sites = {}
         self.texts = texts.Texts(self, program.bound_at)
 
     def restart(self) -> None:
         """Forget the answers but keep them as first guesses: names that depend on each other settle."""
         self._memo = {}
+        self._shared = {}
         self.dirty = False
         self.lookups = {}
 
@@ -159,7 +165,8 @@ class Resolver(texts.Scenery):
         in_order = True
         while scope is not None:
             if name in scope.globals:
-                return self.program.module, in_order and scope is self.program.module
+                module = self.program.module
+                return (module if name in module.names else None), in_order and scope is module
             if (
                 name in scope.names
                 and name not in scope.nonlocals
@@ -182,7 +189,11 @@ class Resolver(texts.Scenery):
         if load is None:
             return ()
         scope, in_order = self._home(node.id, load)
-        if scope is None:
+        if scope is not None and scope.kind == "class" and scope.names[node.id][0].pos > load.pos:
+            # A class body reads around itself what it has not bound yet: softmax = softmax.
+            around = Load(scope.parent or scope, load.pos, load.block, load.unit)
+            scope, in_order = self._home(node.id, around)
+        if scope is None or not scope.names[node.id]:
             return ()
         bindings = scope.names[node.id]
         if len(bindings) == 1:
@@ -202,9 +213,9 @@ class Resolver(texts.Scenery):
         if known is None:
             # Among very many bindings of one name, only those that may name a library matter.
             kept = [item for item in bindings if item.kind == "import" or _may_name(item)]
-            if len(kept) > 4 * MOST_BINDINGS:
+            if len(kept) > MOST_BINDINGS:
                 self.exhausted = True
-                kept = kept[: 4 * MOST_BINDINGS]
+                kept = kept[:MOST_BINDINGS]
             known = self._all[id(bindings)] = kept
         return known
 
@@ -326,7 +337,11 @@ class Resolver(texts.Scenery):
         if len(bindings) == 1:
             return self.binding(bindings[0])
         if bindings:
-            values = self._merge([self.binding(item) for item in bindings])
+            values = self._shared.get(id(bindings))
+            if values is None:
+                values = self._merge([self.binding(item) for item in bindings])
+                if len(bindings) == MOST_BINDINGS and self._context is None:
+                    self._shared[id(bindings)] = values
             if values:
                 return values
         return self._unbound(node)
@@ -345,18 +360,23 @@ class Resolver(texts.Scenery):
             return []
         load = self.program.loads.get(node)
         dead = load is not None and load.block.dead
-        return [module for module, _, block, _ in self.program.stars if dead or not block.dead]
+        if self._starred is None:
+            self._starred = self.program.stars
+            if len(self._starred) > MOST_STARS:
+                self._starred = [star for star in self._starred if self.rules.may_hold(star[0])]
+                self.exhausted = self.exhausted or len(self._starred) > MOST_STARS
+        return [module for module, _, block, _ in self._starred[:MOST_STARS] if dead or not block.dead]
 
     def later_stars(self, node: ast.Name) -> list[str]:
         """The modules of starred imports that run after every binding of a module-level name."""
-        if not self.program.stars:
+        if not self.program.stars or len(self.program.stars) > MOST_STARS:
             return []
         bindings = self.candidates(node)
         if not bindings or bindings[0].scope is not self.program.module:
             return []
-        last = max(item.pos for item in bindings)
         load = self.program.loads[node]
         end = load.pos if load.scope is self.program.module else 1 << 60
+        last = max((item.pos for item in bindings if item.pos < end), default=-1)
         return [name for name, pos, block, _ in self.program.stars if last < pos < end and not block.dead]
 
     def binding(self, item: Binding) -> Values:
@@ -550,6 +570,9 @@ class Resolver(texts.Scenery):
             base = waiting.pop()
             for value in self._resolve(base.value if isinstance(base, ast.Starred) else base):
                 if isinstance(value, OwnClass) and value.cls not in family:
+                    if len(family) >= LARGEST_FAMILY:
+                        self.exhausted = True
+                        return found
                     family.add(value.cls)
                     waiting.extend(value.cls.bases)
                 elif isinstance(value, Lib | Result) and value.name != "builtins.object":
@@ -981,6 +1004,8 @@ class Resolver(texts.Scenery):
                     parts.append(self._named(node, (value,), (names, True), None))
             elif isinstance(value, Result):
                 parts.append((value,))
+                for name in self.texts.names(key)[0]:
+                    self._lookup(node).methods[name] = (value,)  # type(t).__dict__["softmax"]
             elif isinstance(value, OwnClass | Instance):
                 names, complete = self.texts.names(key)
                 if isinstance(value, OwnClass):

@@ -47,6 +47,7 @@ class Program:
         self.stars: list[tuple[str, int, Block, ast.ImportFrom]] = []
         self.import_bindings: list[Binding] = []
         self.keyed: dict[ast.expr, object] = {}
+        self.members_tested: set[ast.expr] = set()
         self.bound_at: dict[ast.AST, Binding] = {}
         self.attributes: set[str] = set()
         self.member_names: set[str] = set()
@@ -206,7 +207,7 @@ class Program:
         target: ast.expr,
         kind: str,
         value: ast.expr,
-        unit: Unit,
+        unit: Unit | None,
         parts: dict[object, Unit] | None = None,
         path: tuple[int | str, ...] = (),
     ) -> None:
@@ -214,14 +215,17 @@ class Program:
             binding = self._bind(kind, target.id, target)
             binding.value = value
             binding.path = path
-            binding.units.append(unit)
+            if unit is not None:
+                binding.units.append(unit)
             binding.parts = parts or {}
             if isinstance(value, ast.Lambda) and not path:
                 self.lambdas[value].name = target.id
         elif isinstance(target, ast.Tuple | ast.List):
             star = next((i for i, item in enumerate(target.elts) if isinstance(item, ast.Starred)), None)
             for i, item in enumerate(target.elts):
-                step: int | str = i if star is None or i < star else "*"
+                step: int | str = i if star is None or i < star else i - len(target.elts)
+                if i == star:
+                    step = "*"
                 self._enter(target)
                 inner = item.value if isinstance(item, ast.Starred) else item
                 self._target(inner, kind, value, unit, None, (*path, step))
@@ -230,11 +234,11 @@ class Program:
             self._target(target.value, kind, value, unit, None, (*path, "*"))
         elif isinstance(target, ast.Attribute):
             self._expr(target.value)
-            self._store_attribute(target, value, unit)
+            self._store_attribute(target, value, unit or self._unit)
         elif isinstance(target, ast.Subscript):
             self._expr(target.value)
             self._expr(target.slice)
-            self._store_item(target.value, [value], unit, target.slice)
+            self._store_item(target.value, [value], unit or self._unit, target.slice)
 
     def _store_attribute(self, target: ast.Attribute, value: ast.expr, unit: Unit) -> None:
         store = Store(unit, [value])
@@ -583,7 +587,11 @@ class Program:
                         self.global_stores.append((key, value, unit))
 
     def _match(self, node: ast.Match) -> None:
+        outer = unit = self._unit
+        if self._func is None:
+            unit = self._unit = self._new_unit()
         self._expr(node.subject)
+        self._unit = outer
         for case in node.cases:
             block = self._block
             self._block = Block(block)
@@ -597,7 +605,7 @@ class Program:
                     binding = self._bind("element", name, inner)
                     binding.value = node.subject
                     binding.path = ("*",)
-                    binding.units.append(self._unit)
+                    binding.units.append(unit)
             if case.guard is not None:
                 self._expr(case.guard)
             self._body(case.body)
@@ -754,7 +762,8 @@ class Program:
             self._scope = outer if at == 0 else inner
             self._expr(generator.iter)
             self._scope = inner
-            self._target(generator.target, "element", generator.iter, self._unit)
+            # The iterable is live with the comprehension; the unit around it need not be.
+            self._target(generator.target, "element", generator.iter, None)
             for test in generator.ifs:
                 self._expr(test)
         if isinstance(node, ast.DictComp):
@@ -770,13 +779,27 @@ class Program:
             if self._func is not None:
                 self._func.returns.append(node.value)
 
+    def _compare(self, node: ast.Compare) -> None:
+        self._expr(node.left)
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            self._expr(right)
+            if isinstance(op, ast.In | ast.NotIn):
+                self.members_tested.add(right)
+
     def _named(self, node: ast.NamedExpr) -> None:
+        outer = self._unit
+        if self._func is None:
+            # Reading the name later must not make the self-test live in which it was bound.
+            self._unit = self._new_unit()
         self._expr(node.value)
+        unit, self._unit = self._unit, outer
+        if unit is not outer and outer is not self.effects:
+            outer.children.append(unit)
         scope = self._scope
         while scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
         saved, self._scope = self._scope, scope
-        self._target(node.target, "value", node.value, self._unit)
+        self._target(node.target, "value", node.value, unit)
         self._scope = saved
 
     # --- bindings ---------------------------------------------------------------------------------
@@ -948,6 +971,7 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[..., None]] = {
     ast.GeneratorExp: Program._comprehension,
     ast.DictComp: Program._comprehension,
     ast.NamedExpr: Program._named,
+    ast.Compare: Program._compare,
     ast.Yield: Program._yield,
     ast.YieldFrom: Program._yield,
 }

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from grader.policy.names import Lookup, Resolver
+from grader.policy.names import MOST_BINDINGS, Lookup, Resolver
 from grader.policy.scopes import Binding, Class, Func, Scope, Store, Unit
-from grader.policy.values import Bag, Container, Instance, Lib, Namespace, Result, Unknown
+from grader.policy.values import Bag, Container, Instance, Lib, Namespace, Result, Table, Unknown
 
 # What a library calls by itself on a class made from one of its own.
 _CALLED_BACK = frozenset({"forward", "call", "build", "setup", "backward", "setup_context", "compute_output"})
@@ -34,6 +34,7 @@ class Reach:
         self._any_global = False
         self._classes: set[Class] = set()
         self._done: set[tuple[Binding, object]] = set()
+        self._crowds: set[int] = set()
         self._named: set[tuple[Scope, str]] = set()
         self._stored: set[Store] = set()
         self._passed: set[Func] = set()
@@ -47,21 +48,23 @@ class Reach:
     def from_entry(self, entry: str) -> None:
         """Everything a call of the entry point can run."""
         bindings = self.resolver.module_bindings(entry)
-        for binding in bindings:
+        for binding in (*bindings, *self.resolver.module_bindings("__getattr__")):
             self._indirect(binding)
         if not bindings:
             self._from_elsewhere()
+        for store in self.program.stores:
+            # Python or a library looks these up by itself: __defaults__, __call__, forward.
+            attr = store.attr or ""
+            if attr in _CALLED_BACK or (attr.startswith("__") and attr.endswith("__")):
+                self._store(store)
         self._run()
 
     def _from_elsewhere(self) -> None:
         """The entry point may still come into being in a way that has no name in the source."""
         program = self.program
-        hook = self.resolver.module_bindings("__getattr__")
         dynamic = not _BINDING_BY_TEXT.isdisjoint(program.reads) or "modules" in program.attributes
         starred = any(not block.dead for _, _, block, _ in program.stars)
-        for binding in hook:
-            self._indirect(binding)
-        if dynamic or (starred and not hook):
+        if dynamic or starred:
             self._every_global()
 
     def from_module(self) -> None:
@@ -127,6 +130,10 @@ class Reach:
             for store in self.resolver.stores(node.id):  # put into builtins or into the module itself
                 self._store(store)
             return
+        if len(bindings) >= MOST_BINDINGS:
+            if id(bindings) in self._crowds:
+                return
+            self._crowds.add(id(bindings))
         keyed = node in self.program.keyed
         key = self.program.keyed.get(node)
         for binding in bindings:
@@ -266,7 +273,10 @@ class Reach:
             self._every_global()
 
     def _global(self, name: str) -> None:
-        for binding in self.resolver.module_bindings(name):
+        bindings = self.resolver.module_bindings(name)
+        if not bindings:  # locals()["f"]
+            bindings = [item for func in self.program.funcs for item in func.scope.names.get(name, ())]
+        for binding in bindings:
             self._indirect(binding)
         for store in self.resolver.stores(name):
             self._store(store)
@@ -297,7 +307,7 @@ class Reach:
     def _keeps(self, receiver: ast.expr) -> bool:
         """Whether a method called on this may keep its arguments: a container, a model, who knows what."""
         for value in self.resolver.resolve(receiver):
-            if isinstance(value, Container | Bag | Unknown):
+            if isinstance(value, Container | Bag | Table | Unknown):
                 return True
             if isinstance(value, Instance) and self.resolver.family(value.cls)[1]:
                 return True

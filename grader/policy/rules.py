@@ -61,6 +61,9 @@ class Rules:
     _matchers: tuple[tuple[Rule, re.Pattern[str] | None], ...] = field(repr=False, compare=False)
     _allowed: re.Pattern[str] | None = field(repr=False, compare=False)
     _methods: dict[str, Rule] = field(repr=False, compare=False)
+    _last_names: dict[frozenset[str], re.Pattern[str] | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _known: dict[str, Rule | None] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -133,6 +136,12 @@ class Rules:
         A cheap first look at an attribute: of `x.reshape`, neither a rule's name nor what x is matters.
         Libraries that the source does not mention are left out.
         """
+        roots = mentioned & self.roots
+        if roots not in self._last_names and len(self._last_names) < 256:
+            self._last_names[roots] = self._ends(roots)
+        return self._last_names.get(roots)
+
+    def _ends(self, mentioned: frozenset[str]) -> re.Pattern[str] | None:
         ends: set[str] = set()
         for rule in self.rules:
             for pattern in rule.names:

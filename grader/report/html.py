@@ -12,7 +12,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,14 +26,19 @@ from grader.result import Adjustment, CaseResult, Output, Result, Violation
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-# A student page stays below 200 KB whatever a submission prints or answers: each kind of content has its
-# bytes, and what comes after is cut or told by its dtype and shape.
+# A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
+# output leave is for the details of failing cases, of which the first come first.
+PAGE_BYTES = 190_000
 PROSE_BYTES = 36_000
-DETAIL_BYTES = 80_000
-OUTPUT_BYTES = 30_000
+OUTPUT_BYTES = 24_000
+CASE_BYTES = 800
+CLAUSE_BYTES = 350
+FRAME_BYTES = 22_000
+DETAIL_BYTES = 1_500
 TEACHER_FACTOR = 3
 
-MAX_TEXT = 2_000
+MAX_SHOWN = 1_000_000
+MAX_SNIPPET = 40_000
 MAX_CELL = 24
 MAX_TABLE_CELLS = 240
 MAX_TABLE_COLUMNS = 40
@@ -74,7 +79,7 @@ def teacher_page(result: Result, *, linked: bool = True) -> str:
 
     Args:
         result: The full record.
-        linked: Whether the page lies in a class's folder, as ``teacher/ID.html``, and links to its neighbours.
+        linked: Whether the page lies in a class's folder, as ``teacher/ID.html``, and links to others.
     """
     return _render("teacher.html", _submission(result, TEACHER_FACTOR) | {"linked": linked})
 
@@ -90,18 +95,18 @@ def class_page(results: Sequence[Result], *, title: str = "", version: str = "")
     return _render("class.html", _class(results, title, version))
 
 
-# --- Rendering ------------------------------------------------------------------------------------------------
+# --- Rendering ------------------------------------------------------------------------------------
 
 
 def _shown(value: Any) -> Any:
-    # Jinja2 passes every expression's value through here before it is escaped, so that no template can forget.
-    if isinstance(value, Markup):
+    # Jinja2 passes the value of every expression through here before it is escaped; no template can forget.
+    if isinstance(value, Markup) or type(value) is int:
         return value
-    return clean(value if isinstance(value, str) else str(value), 1_000_000)
+    return clean(value if isinstance(value, str) else str(value), MAX_SHOWN)
 
 
 def _source(name: str) -> Markup:
-    return Markup((TEMPLATES / name).read_text(encoding="utf-8").strip())  # noqa: S704
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8").strip())
 
 
 def _hash(source: str) -> str:
@@ -158,7 +163,7 @@ def _render(name: str, context: Mapping[str, Any]) -> str:
     return text
 
 
-# --- Words and figures ----------------------------------------------------------------------------------------
+# --- Words and figures ----------------------------------------------------------------------------
 
 
 def number(value: Any) -> str:
@@ -204,31 +209,45 @@ def _short_digest(digest: str) -> str:
     return one_line(kind + colon + rest[:12] if colon else digest[:12], 24)
 
 
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
 class _Room:
     """Bytes that a kind of content may take up on a page."""
 
     def __init__(self, size: int) -> None:
         self.left = size
+        self.used = 0
 
-    def text(self, text: str, limit: int, *, least: int = 0) -> str:
-        """The cleaned text, cut to what there is room for, but never below ``least`` characters."""
-        kept = clean(text, limit)
-        cost = len(escape(kept).encode())
+    def text(self, text: str, limit: int, *, least: int = 0) -> Markup:
+        """The text, cleaned, escaped, cut to what there is room for, but never below ``least`` characters."""
+        kept = escape(clean(text, limit))
+        cost = _bytes(kept)
         if cost > self.left:
-            kept = clean(text, max(least, min(limit, self.left // 6), 1))
-            cost = len(escape(kept).encode())
+            kept = escape(clean(text, max(least, min(limit, self.left // 6), 1)))
+            cost = _bytes(kept)
         self.left -= cost
+        self.used += cost
         return kept
+
+    def whole(self, text: str, limit: int) -> Markup:
+        """The text, cleaned and escaped; empty when it is longer than the limit or finds no room."""
+        if len(text) > limit:
+            return Markup()
+        kept = escape(clean(text, 2 * limit))
+        return kept if self.take(_bytes(kept)) else Markup()
 
     def take(self, size: int) -> bool:
         """Whether there was room for so many bytes, which are then used up."""
         if size > self.left:
             return False
         self.left -= size
+        self.used += size
         return True
 
 
-# --- Arrays ---------------------------------------------------------------------------------------------------
+# --- Arrays ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -267,9 +286,11 @@ def _shape(values: Any) -> tuple[int, ...] | None:
 def _cells(row: Iterable[Any], marked: frozenset[int]) -> Markup:
     cells = []
     for at, value in enumerate(row):
-        shown = escape(number(value))
+        shown = number(value)
+        if not isinstance(value, int | float):
+            shown = escape(shown)
         cells.append(f"<td><mark>{shown}</mark></td>" if at in marked else f"<td>{shown}</td>")
-    return Markup("".join(cells))  # noqa: S704
+    return Markup("".join(cells))
 
 
 def _array(
@@ -283,14 +304,18 @@ def _array(
 ) -> _Array:
     """Values of nested lists as they are shown; ``worst`` are the indices to mark."""
     found = _shape(values)
-    told = tuple(shape) if shape is not None else found
-    about = one_line(" ".join(filter(None, (dtype, _shape_words(told)))), 120)
+    # Nested lists don't tell (0, 7) from (0,).
+    told = tuple(shape) if shape is not None else found if found != (0,) else None
+    words = _shape_words(told) if told is not None else "" if found else "nested lists of unequal length"
+    about = one_line(" ".join(filter(None, (dtype, words))), 120)
     if found is None or 0 in found:
         return _Array(name, about, inline="no elements" if found is not None else "")
     if not found:
         return _Array(name, about, inline=number(values))
     size = math.prod(found)
-    if size > 4 * MAX_TABLE_CELLS or not room.take(24 * size):
+    if size > 4 * MAX_TABLE_CELLS or not room.take(
+        24 * size + 45 * (size // found[-1]) + 30 * found[-1] + 300
+    ):
         return _Array(name, about)
     if len(found) == 1:
         if size <= 6:
@@ -307,9 +332,7 @@ def _array(
     return _Array(name, about, slices=list(_slices(values, len(found), ())))
 
 
-def _shape_words(shape: tuple[Any, ...] | None) -> str:
-    if shape is None:
-        return "nested lists of unequal length"
+def _shape_words(shape: tuple[Any, ...]) -> str:
     if not shape:
         return ""
     return f"({', '.join(str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
@@ -327,7 +350,7 @@ def _slices(values: Any, dimensions: int, index: tuple[int, ...]) -> Iterable[tu
     yield f"[{', '.join(map(str, index))}{', ' if index else ''}:, :]", text
 
 
-# --- One submission -------------------------------------------------------------------------------------------
+# --- One submission -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -443,10 +466,11 @@ def _text_list(value: Any) -> list[Any]:
 
 def _details(room: _Room, details: Mapping[str, Any]) -> _Details | None:
     """What there is to show of a case's details; unknown keys and odd values are passed over."""
-    if not details:
+    if not details or not room.take(DETAIL_BYTES):
         return None
     worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
     indices = [_index(w) for w in worst]
+    snippet = details.get("snippet")
     inputs = [i for i in _text_list(details.get("inputs")) if isinstance(i, Mapping)][:60]
 
     def text(key: str, limit: int) -> str:
@@ -457,18 +481,18 @@ def _details(room: _Room, details: Mapping[str, Any]) -> _Details | None:
         exception=text("exception", 1_000),
         frames=[_frame(room, f) for f in _text_list(details.get("traceback"))[-20:]],
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
-        obtained=_array(room, "Obtained", details["obtained"], worst=indices) if "obtained" in details else None,
-        expected=_array(room, "Expected", details["expected"], worst=indices) if "expected" in details else None,
+        obtained=_array(room, "Obtained", details["obtained"], worst=indices)
+        if "obtained" in details
+        else None,
+        expected=_array(room, "Expected", details["expected"], worst=indices)
+        if "expected" in details
+        else None,
         inputs=[_input(room, i) for i in inputs],
         stdout=text("stdout", 4_000),
         stderr=text("stderr", 4_000),
         # A snippet that is cut can't be run.
-        snippet=text("snippet", 40_000) if _fits(room, details.get("snippet")) else "",
+        snippet=room.whole(snippet, MAX_SNIPPET) if isinstance(snippet, str) else "",
     )
-
-
-def _fits(room: _Room, snippet: Any) -> bool:
-    return isinstance(snippet, str) and len(snippet) <= 40_000 and len(escape(snippet)) <= room.left
 
 
 def _index(worst: Mapping[str, Any]) -> tuple[int, ...]:
@@ -509,7 +533,7 @@ def _input(room: _Room, given: Mapping[str, Any]) -> _Array:
 def _submission(result: Result, factor: int) -> dict[str, Any]:
     """Everything that the pages of one submission show."""
     prose = _Room(PROSE_BYTES * factor)
-    details = _Room(DETAIL_BYTES * factor)
+    message = prose.text(result.message, 1_500, least=400)
     titles = _titles(result.exercise, result.cases)
     tallies: dict[str, _Tally] = {}
     cases = []
@@ -525,28 +549,43 @@ def _submission(result: Result, factor: int) -> dict[str, Any]:
                 one_line(case.title, 200),
                 prose.text(case.message, 800, least=120) if shown and case.message else "",
                 prose.text(case.hint, 1_200, least=120) if shown and case.hint else "",
-                _details(details, case.details) if shown else None,
             )
         )
+    notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
+    violations = _findings(prose, result.policy.violations)
+    suspicions = _findings(prose, result.policy.suspicions)
+    diagnoses = [_diagnosis(prose, d) for d in result.diagnoses[:10]]
+    printing = _Room(OUTPUT_BYTES * factor)
+    printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
+    frame = (
+        FRAME_BYTES
+        + CASE_BYTES * sum(c.verdict != "passed" for c in result.cases)
+        + CLAUSE_BYTES * len(titles)
+    )
+    details = _Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
+    counterexample = _counterexample(details, result.counterexample)
+    cases = [
+        replace(c, details=_details(details, c.case.details)) if c.case.verdict != "passed" else c
+        for c in cases
+    ]
     clauses = [
         _Clause(title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
         for name, title in titles.items()
         if (t := tallies.get(name))
     ]
     failing = [c for c in cases if c.case.verdict not in ("passed", "skipped", "grader_fault")]
-    output = _Room(OUTPUT_BYTES * factor)
     return {
         "result": result,
         "exercise": one_line(str(result.exercise.get("title") or result.exercise.get("name", "")), 200),
         "name": one_line(result.submission.name or result.submission.id, 200),
-        "message": prose.text(result.message, 1_500, least=400),
+        "message": message,
         "headline": _headline(result, failing),
         "share": _share(result),
-        "notes": [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]],
-        "violations": _findings(prose, result.policy.violations),
-        "suspicions": _findings(prose, result.policy.suspicions),
-        "diagnoses": [_diagnosis(prose, d) for d in result.diagnoses[:10]],
-        "counterexample": _counterexample(details, result.counterexample),
+        "notes": notes,
+        "violations": violations,
+        "suspicions": suspicions,
+        "diagnoses": diagnoses,
+        "counterexample": counterexample,
         "clauses": clauses if result.status not in ("not_loadable", "grader_fault") else [],
         "cases": cases,
         "failing": failing,
@@ -555,8 +594,8 @@ def _submission(result: Result, factor: int) -> dict[str, Any]:
         "skipped": [c for c in cases if c.case.verdict == "skipped"],
         "faults": [c for c in cases if c.case.verdict == "grader_fault"],
         "sums": _sums(result),
-        "printed": _output(output, result.output),
-        "hidden_printed": _output(output, result.hidden_output),
+        "printed": printed,
+        "hidden_printed": hidden_printed,
     }
 
 
@@ -645,7 +684,7 @@ def _adjustment(adjustment: Adjustment) -> _Sum:
     return _Sum(reason[:1].upper() + reason[1:], "", adjustment.points)
 
 
-# --- The class ------------------------------------------------------------------------------------------------
+# --- The class ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -761,7 +800,13 @@ def _class(results: Sequence[Result], title: str, version: str) -> dict[str, Any
     order = {name: at for at, name in enumerate(titles)}
     examined = len(results) - counts["grader_fault"] - counts["not_loadable"]
     shares = [
-        _Share(one_line(name, 120), one_line(c.title, 200), passed.get(name, 0), judged[name], c.visibility == "hidden")
+        _Share(
+            one_line(name, 120),
+            one_line(c.title, 200),
+            passed.get(name, 0),
+            judged[name],
+            c.visibility == "hidden",
+        )
         for name, c in sample.items()
     ]
     first = results[0].exercise if results else {}
@@ -769,7 +814,9 @@ def _class(results: Sequence[Result], title: str, version: str) -> dict[str, Any
     return {
         "title": one_line(title or str(first.get("title") or first.get("name", "")) or "Class", 200),
         "exercise": one_line(str(first.get("name", "")), 120),
-        "packs": [_short_digest(p) for p in dict.fromkeys(str(r.exercise.get("pack", "")) for r in results)][:5],
+        "packs": [_short_digest(p) for p in dict.fromkeys(str(r.exercise.get("pack", "")) for r in results)][
+            :5
+        ],
         "graded_by": one_line(version or __version__, 80),
         "total": len(results),
         "counts": counts,
@@ -816,7 +863,9 @@ def _policies(results: Iterable[Result]) -> dict[str, Any]:
     found.sort(key=lambda r: not r.policy.violations)
     rows = []
     for result in found[:MAX_LISTED]:
-        findings = [(True, v) for v in result.policy.violations] + [(False, v) for v in result.policy.suspicions]
+        findings = [(True, v) for v in result.policy.violations] + [
+            (False, v) for v in result.policy.suspicions
+        ]
         rows.append(
             {
                 "href": result.submission.id,

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from grader.report.texts import csv_cell
+from grader.report.texts import csv_cell, one_line
 from grader.result import Result
 
 
@@ -26,5 +26,5 @@ def gradebook_csv(results: Iterable[Result]) -> str:
         for member in result.submission.members or (result.submission.name,):
             row = [result.submission.id, member, result.status, score, result.max_score]
             row += [result.policy.status, result.message]
-            writer.writerow([csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
+            writer.writerow([csv_cell(one_line(cell, 1_000)) if isinstance(cell, str) else cell for cell in row])
     return text.getvalue()

@@ -20,10 +20,18 @@ from grader.sandbox.inside import child as inside
 from grader.sandbox.inside import slots, streams
 from grader.sandbox.memory import SharedMemory, read_only_file
 from grader.sandbox.records import Record
-from grader.sandbox.server import Ended, ForkServer, Running
+from grader.sandbox.server import Ended, ForkServer, Running, SandboxError
 
 MAX_TIMEOUTS = 3
 MAX_CRASHES = 20
+TOO_COMPLEX = {
+    "rule": "too_complex",
+    "helper": "",
+    "line": 1,
+    "column": 1,
+    "found": "static",
+    "message": "The policy check found more than can be listed; look at the file.",
+}
 LOAD_FACTOR = 2.0
 IDLE_FACTOR = 2.0
 TICK_SECONDS = 0.05
@@ -240,18 +248,27 @@ class _Run:
         stopped: _Stopped | None = None
         pending = [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
         current: Phase | None = None
+        # What an honest child says next. Student code can say anything: what comes out of turn is not heard,
+        # or a phase's inputs could be had before the phase before it is over and read.
+        awaited = inside.ANALYZED if self.report is None else inside.LOADED
         while True:
             events = dict(poll.poll(TICK_SECONDS * 1000))
             if ours.fileno() in events:
                 message = _receive(ours)
-                if message == inside.ANALYZED and self.report is None:
+                if not message:
+                    poll.unregister(ours)
+                elif message != awaited:
+                    pass
+                elif message == inside.ANALYZED:
+                    awaited = inside.LOADED
                     self.report = self._read_report(life)
                     wanted = self.go_on(self.report)
                     if wanted:
                         _send(ours, b"G")
                     else:
                         ours.shutdown(socket.SHUT_RDWR)
-                elif message in (inside.LOADED, inside.PHASE_DONE):
+                else:
+                    awaited = inside.PHASE_DONE
                     if message == inside.LOADED:
                         self._take_load(life)
                     elif current is not None:
@@ -263,8 +280,6 @@ class _Run:
                         self._begin_phase(ours, life, current, stack)
                     else:
                         ours.shutdown(socket.SHUT_RDWR)
-                elif not message:
-                    poll.unregister(ours)
             if running.pidfd in events:
                 self.idle_s += watch.idle
                 return wanted, stopped
@@ -293,7 +308,13 @@ class _Run:
 
     def _read_report(self, life: _Life) -> Mapping[str, Any]:
         record = self._record(life, slots.POLICY_SLOT)
-        return record.description if record and record.state == slots.DONE else {}
+        if record is not None and record.state == slots.DONE:
+            return record.description
+        if record is not None and record.state == slots.RAISED:
+            failure = records.read_failure(record.description)
+            raise SandboxError(f"the policy check failed: {failure.type}: {failure.message}")
+        # More findings than fit: never silently clean.
+        return {"suspicious": [TOO_COMPLEX]}
 
     def _record(self, life: _Life, slot: int) -> Record | None:
         try:
@@ -307,7 +328,7 @@ class _Run:
         if self.load is not None and self.load.callable:
             return
         if record is None or record.state == slots.STARTED:
-            state, detail = _how_it_ended(stopped, ended, printed)
+            state, detail = _how_it_ended(stopped, ended, printed, self.program.filename)
             self.load = LoadOutcome(state, detail=detail, stdout=printed.out(0), stderr=printed.err(0))
         elif record.state == slots.DONE:
             said = record.description
@@ -316,8 +337,8 @@ class _Run:
                 "returned",
                 found=said.get("found") is True,
                 callable=said.get("callable") is True,
-                type=str(said.get("type", ""))[:100],
-                names=tuple(str(n)[:100] for n in names[:500]) if isinstance(names, list) else (),
+                type=records.text_of(said.get("type"), 100),
+                names=tuple(records.text_of(n, 100) for n in names[:500]) if isinstance(names, list) else (),
                 stdout=printed.out(record.stdout),
                 stderr=printed.err(record.stderr),
                 cpu_s=record.cpu_s,
@@ -370,7 +391,7 @@ class _Run:
                 elif finished:
                     outcome = StepOutcome("crashed", detail="the call left no answer")
                 else:
-                    state, detail = _how_it_ended(stopped, ended, printed)
+                    state, detail = _how_it_ended(stopped, ended, printed, self.program.filename)
                     outcome = StepOutcome(state, detail=detail, stdout=stdout, stderr=stderr)
             else:
                 outcome = _outcome(record, overwritten.get(number, frozenset()), stdout, stderr)
@@ -390,8 +411,7 @@ class _Run:
             return False
         if self.load is None:
             self._take_load(life, stopped, ended)
-            return False
-        if not self.load.callable:
+        if self.load is None or not self.load.callable:
             return False
         unfinished = [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
         if not unfinished:
@@ -402,7 +422,8 @@ class _Run:
             self._take_steps(life, phase, finished=False, stopped=stopped, ended=ended)
         if len(self.steps[phase.name]) == before:
             # It ended outside any call: that costs the next one.
-            state, detail = _how_it_ended(stopped, ended, _Printed(life.log, self.limits.output))
+            printed = _Printed(life.log, self.limits.output)
+            state, detail = _how_it_ended(stopped, ended, printed, self.program.filename)
             self.steps[phase.name].append(StepOutcome(state, detail=detail))
         last = self.steps[phase.name][-1].state
         self.timeouts += last == "timed_out"
@@ -456,8 +477,13 @@ class _Printed:
             length = int.from_bytes(part[: streams.HEADER], "little")
             self.cut |= length > room
             self._parts.append(part[streams.HEADER : streams.HEADER + min(length, room)])
-        raw = bytes(log.map[2 * size : 3 * size])
-        self.raw = raw.rstrip(b"\0").decode("utf-8", "replace")
+        self._raw = (log, 2 * size, 3 * size)
+
+    @property
+    def raw(self) -> str:
+        """What reached the descriptors past Python, such as the fault handler's report."""
+        log, start, end = self._raw
+        return log.map[start:end].rstrip(b"\0").decode("utf-8", "replace")
 
     def out(self, start: int, end: int | None = None) -> str:
         return self._parts[0][start:end].decode("utf-8", "replace")
@@ -513,7 +539,9 @@ def _outcome(record: Record, overwritten: frozenset[int], stdout: str, stderr: s
     return replace(common, value=value, too_large=record.state == slots.TOO_LARGE)
 
 
-def _how_it_ended(stopped: _Stopped | None, ended: Ended | None, printed: _Printed) -> tuple[State, str]:
+def _how_it_ended(
+    stopped: _Stopped | None, ended: Ended | None, printed: _Printed, filename: str
+) -> tuple[State, str]:
     """State and words for a child that ended early."""
     if stopped is not None:
         return "timed_out", stopped.reason
@@ -531,13 +559,14 @@ def _how_it_ended(stopped: _Stopped | None, ended: Ended | None, printed: _Print
         name = signal.Signals(-ended.code).name
     except ValueError:
         name = f"signal {-ended.code}"
-    line = _crash_line(printed.raw)
+    line = _crash_line(printed.raw, filename)
     return "crashed", f"the process crashed ({name}){line}"
 
 
-def _crash_line(raw: str) -> str:
-    """Where Python's fault handler says that the process was."""
+def _crash_line(raw: str, filename: str) -> str:
+    """Where in the student's file the process was, by Python's fault handler."""
+    begin = f'  File "{filename}", line '
     for text in raw.splitlines():
-        if text.startswith("  File ") and ", line " in text:
-            return f" in line {text.rpartition(', line ')[2].split(' ')[0]}"
+        if text.startswith(begin):
+            return f" in line {text.removeprefix(begin).split(' ')[0]}"
     return ""

@@ -62,7 +62,11 @@ def read_record(out: mmap.mmap, slot: int, slot_size: int) -> Record | None:
     description: Any = {}
     if text:
         try:
-            description = json.loads(text)
+            description = json.loads(text.decode("utf-8"))
+            if b"\\u" in text:
+                # Half a surrogate pair is text that no file and no database takes.
+                whole = json.dumps(description, ensure_ascii=False).encode("utf-8", "replace")
+                description = json.loads(whole)
         except (ValueError, RecursionError) as error:
             raise DamagedError(f"a record's description can't be read: {error}") from None
     if not isinstance(description, dict):
@@ -72,7 +76,8 @@ def read_record(out: mmap.mmap, slot: int, slot_size: int) -> Record | None:
     return Record(state, description, out[here : here + length], changed, aliased, stdout, stderr, seconds)
 
 
-def _text(value: Any, limit: int) -> str:
+def text_of(value: Any, limit: int) -> str:
+    """The value cut to ``limit`` characters when it is a text, else nothing."""
     return value[:limit] if isinstance(value, str) else ""
 
 
@@ -85,14 +90,14 @@ def read_failure(description: Mapping[str, Any]) -> Failure:
     frames = description.get("frames")
     bases = description.get("bases")
     kept = [
-        (_whole(frame[0]), _text(frame[1], 100))
+        (_whole(frame[0]), text_of(frame[1], 100))
         for frame in (frames[:40] if isinstance(frames, list) else [])
         if isinstance(frame, list) and len(frame) == 2
     ]
     return Failure(
-        type=_text(description.get("type"), 100) or "Exception",
-        message=_text(description.get("message"), 2_100),
-        bases=tuple(_text(b, 100) for b in bases[:10]) if isinstance(bases, list) else (),
+        type=text_of(description.get("type"), 100) or "Exception",
+        message=text_of(description.get("message"), 2_100),
+        bases=tuple(text_of(b, 100) for b in bases[:10]) if isinstance(bases, list) else (),
         frames=tuple(kept),
         line=_whole(description.get("line")) or None,
     )
@@ -146,11 +151,11 @@ class _Reader:
                 case "float" if isinstance(value, str):
                     return PlainValue("float", float.fromhex(value[:60]))
                 case "complex" if isinstance(value, list) and len(value) == 2:
-                    return PlainValue("complex", complex(*(float.fromhex(str(v)[:60]) for v in value)))
+                    return PlainValue("complex", complex(*(float.fromhex(text_of(v, 60)) for v in value)))
                 case "str" if isinstance(value, str):
                     return PlainValue("str", value[:2_000])
                 case "object":
-                    return PlainValue("object", _text(node.get("type"), 200) or "object")
+                    return PlainValue("object", text_of(node.get("type"), 200) or "object")
         except (ValueError, OverflowError):
             pass
         raise DamagedError("a value's description is not of the expected form")

@@ -310,6 +310,59 @@ CLEAN: dict[str, str] = {
         + "    h = h + h.mean() * h.reshape(-1)\n" * 200
         + "    return h\n"
     ),
+    "table_of_modules_asked_for_membership": """
+        import sys
+        import torch
+        FAST = "torch" in sys.modules
+        def mlm_forward(x):
+            return torch.exp(x) if FAST else x
+        """,
+    "walrus_and_comprehensions": """
+        import torch
+        if (n := 3) > 2:
+            sizes = [m for k in range(n) if (m := k * k) > 1]
+        def mlm_forward(x):
+            return [torch.exp(x[i]) for i in sizes if (y := i) and y > n]
+        """,
+    "class_attribute_named_like_an_own_function": """
+        import torch
+        def softmax(x):
+            return torch.exp(x)
+        class Ops:
+            softmax = softmax
+            gelu = staticmethod(lambda x: torch.tanh(x))
+        def mlm_forward(x):
+            return Ops.softmax(x) + Ops.gelu(x)
+        """,
+    "own_test_case": """
+        import unittest
+        import torch
+        def softmax(x):
+            return torch.exp(x)
+        class Tests(unittest.TestCase):
+            def test_softmax(self):
+                self.assertTrue((softmax(torch.zeros(3)) == 1).all())
+        def mlm_forward(x):
+            return softmax(x)
+        """,
+    "star_imports_and_own_names": """
+        from numpy import *
+        from torch.nn.functional import *
+        def softmax(x):
+            return exp(x)
+        def mlm_forward(x, gelu=tanh):
+            return gelu(softmax(x))
+        """,
+    "recurrent_loop_of_many_variables": (
+        "import torch\ndef mlm_forward(x):\n"
+        + "".join(f"    a{i} = torch.zeros(3)\n" for i in range(30))
+        + "    for t in x:\n"
+        + "".join(
+            f"        a{i} = torch.sigmoid(a{(i + 1) % 30} @ t.T + a{(i + 7) % 30}.reshape(3)) * a{i}\n"
+            for i in range(30)
+        )
+        + "    return a0\n"
+    ),
     "honest_loop_with_rebinding": """
         import torch
         def layer_norm(x):
@@ -529,6 +582,37 @@ NOTED: dict[str, tuple[str, str]] = {
         expected = ¤torch.softmax(3, -1)
         ok = mlm_forward(3) == expected
         print(ok)
+        """,
+    ),
+    "walrus_in_a_self_test": (
+        "torch.softmax",
+        """
+        import torch
+        def mlm_forward(x):
+            return x if shape else None
+        assert ((shape := 3), ¤torch.softmax(3, -1))
+        """,
+    ),
+    "self_test_in_a_test_case": (
+        "torch.softmax",
+        """
+        import unittest, torch
+        def mlm_forward(x):
+            return x
+        class Tests(unittest.TestCase):
+            def test_it(self):
+                self.assertEqual(mlm_forward(3), ¤torch.softmax(3, -1))
+        """,
+    ),
+    "self_test_with_a_stored_result": (
+        "torch.softmax",
+        """
+        import torch
+        results = {}
+        results["reference"] = ¤torch.softmax(3, -1)
+        def mlm_forward(x):
+            return x
+        print(results)
         """,
     ),
     "self_test_in_a_loop": (

@@ -1403,6 +1403,267 @@ CASES: dict[str, tuple[str, str]] = {
             return run(*args, x)
         """,
     ),
+    "class_attribute_named_like_the_import": (
+        T,
+        """
+        from torch import softmax
+        class A:
+            softmax = ¤softmax
+        def mlm_forward(x):
+            return A.softmax(x)
+        """,
+    ),
+    "own_getattr_of_the_module_read_from_outside": (
+        T,
+        """
+        import torch
+        def __getattr__(name):
+            return ¤torch.softmax
+        def mlm_forward(x):
+            import solution
+            return solution.act(x)
+        """,
+    ),
+    "locals_by_text": (
+        T,
+        """
+        def mlm_forward(x):
+            from torch import ¤softmax
+            return locals()["softmax"](x)
+        """,
+    ),
+    "patched_defaults": (
+        T,
+        """
+        import torch
+        def mlm_forward(x, f=None):
+            return f(x)
+        mlm_forward.__defaults__ = (¤torch.softmax,)
+        """,
+    ),
+    "patched_forward": (
+        T,
+        """
+        import torch
+        class Model(torch.nn.Module):
+            pass
+        Model.forward = lambda self, x: ¤torch.softmax(x, -1)
+        def mlm_forward(x):
+            return Model()(x)
+        """,
+    ),
+    "patched_call": (
+        T,
+        """
+        import torch
+        class Model:
+            pass
+        Model.__call__ = lambda self, x: ¤torch.softmax(x, -1)
+        mlm_forward = Model()
+        """,
+    ),
+    "setattr_on_a_library": (
+        T,
+        """
+        import numpy as np, torch
+        setattr(np, "e" + "xp", ¤torch.softmax)
+        def mlm_forward(x):
+            return np.exp(x)
+        """,
+    ),
+    "setattr_under_an_unknown_name": (
+        T,
+        """
+        import numpy as np, torch
+        setattr(np, input(), ¤torch.softmax)
+        def mlm_forward(x):
+            return np.exp(x)
+        """,
+    ),
+    "namespace_of_a_library_updated": (
+        T,
+        """
+        import numpy as np, torch
+        np.__dict__.update(exp=¤torch.softmax)
+        def mlm_forward(x):
+            return np.exp(x)
+        """,
+    ),
+    "walrus_at_module_level": (
+        T,
+        """
+        import torch
+        if (act := ¤torch.softmax) is None:
+            raise SystemExit
+        def mlm_forward(x):
+            return act(x)
+        """,
+    ),
+    "match_at_module_level": (
+        T,
+        """
+        import torch
+        match ¤torch.softmax:
+            case act:
+                pass
+        def mlm_forward(x):
+            return act(x)
+        """,
+    ),
+    "namespace_of_a_tensor_class": (
+        "torch.Tensor.softmax",
+        """
+        import torch
+        def mlm_forward(x):
+            return ¤torch.Tensor.__dict__["softmax"](x, -1)
+        """,
+    ),
+    "namespace_of_a_type": (
+        "torch.Tensor.softmax",
+        """
+        import torch
+        def mlm_forward(x):
+            return ¤type(torch.tensor(x)).__dict__["softmax"](x, -1)
+        """,
+    ),
+    "starred_call_of_a_container": (
+        T,
+        """
+        import functools, torch
+        steps = [torch.exp, ¤torch.softmax]
+        def mlm_forward(x):
+            return functools.reduce(lambda y, f: f(y), steps, x)
+        """,
+    ),
+    "method_of_a_loop_variable": (
+        "torch.Tensor.softmax",
+        """
+        import torch
+        def mlm_forward(rows):
+            return [row.¤softmax(-1) for row in torch.tensor(rows)]
+        """,
+    ),
+    "method_of_what_an_own_function_returns": (
+        "torch.Tensor.softmax",
+        """
+        import torch
+        class Decoy:
+            softmax = None
+        def scores(q, k):
+            return torch.tensor(q) @ torch.tensor(k)
+        def mlm_forward(q, k):
+            return scores(q, k).¤softmax(-1)
+        """,
+    ),
+    "method_of_an_argument_of_an_own_function": (
+        "torch.Tensor.softmax",
+        """
+        import torch
+        class Decoy:
+            softmax = None
+        def weights(s):
+            return s.¤softmax(-1)
+        def mlm_forward(x):
+            return weights(torch.tensor(x))
+        """,
+    ),
+    "library_as_a_default": (
+        "torch.nn.GELU",
+        """
+        import torch
+        def act(x, lib=torch):
+            return ¤lib.nn.GELU()(x)
+        def mlm_forward(x):
+            return act(x)
+        """,
+    ),
+    "library_as_a_keyword_argument": (
+        "torch.nn.GELU",
+        """
+        import torch
+        def act(x, *, lib):
+            return ¤lib.nn.GELU()(x)
+        def mlm_forward(x):
+            return act(x, lib=torch)
+        """,
+    ),
+    "library_given_to_a_constructor": (
+        "torch.nn.GELU",
+        """
+        import torch
+        class Model:
+            def __init__(self, lib):
+                self.lib = lib
+            def __call__(self, x):
+                return ¤self.lib.nn.GELU()(x)
+        mlm_forward = Model(torch)
+        """,
+    ),
+    "library_popped_from_a_list": (
+        "torch.nn.GELU",
+        """
+        import torch
+        libs = []
+        libs.append(torch)
+        def mlm_forward(x):
+            return ¤libs[0].nn.GELU()(x)
+        """,
+    ),
+    "library_in_a_nested_container": (
+        "torch.nn.GELU",
+        """
+        import torch
+        libs = {"a": [("b", torch)]}
+        def mlm_forward(x):
+            return ¤libs["a"][0][1].nn.GELU()(x)
+        """,
+    ),
+    "library_by_next": (
+        "torch.nn.GELU",
+        """
+        import torch
+        def mlm_forward(x):
+            return ¤next(iter([torch])).nn.GELU()(x)
+        """,
+    ),
+    "library_by_nonlocal": (
+        "torch.nn.GELU",
+        """
+        def mlm_forward(x):
+            lib = None
+            def load():
+                nonlocal lib
+                import torch as lib
+            load()
+            return ¤lib.nn.GELU()(x)
+        """,
+    ),
+    "library_by_try": (
+        "torch.nn.GELU",
+        """
+        try:
+            import torch as lib
+        except ImportError:
+            lib = None
+        def mlm_forward(x):
+            return ¤lib.nn.GELU()(x)
+        """,
+    ),
+    "with_block_may_stop_early": (
+        T,
+        """
+        import contextlib, torch
+        act = ¤torch.softmax
+        with contextlib.suppress(Exception):
+            raise ValueError
+            act = torch.exp
+        with contextlib.suppress(Exception):
+            open("missing")
+            act = torch.exp
+        def mlm_forward(x):
+            return act(x)
+        """,
+    ),
     "long_chain_of_assignments": (
         F,
         "import torch.nn.functional as a0\n"

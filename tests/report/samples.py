@@ -88,7 +88,9 @@ def cases() -> tuple[CaseResult, ...]:
 
 def info(name: str = "Ada Lovelace", identifier: str = "s001") -> SubmissionInfo:
     """Who handed it in."""
-    return SubmissionInfo(identifier, name, (name,), f"/class/{identifier}/solution.py", "sha256:" + "ab12" * 16)
+    return SubmissionInfo(
+        identifier, name, (name,), f"/class/{identifier}/solution.py", "sha256:" + "ab12" * 16
+    )
 
 
 def result(changes: dict[str, CaseResult] | None = None, **more: Any) -> Result:
@@ -130,7 +132,9 @@ def _grid(rows: int, columns: int, seed: int) -> list[list[float]]:
 def details(seed: int = 1) -> dict[str, Any]:
     """What the judge keeps of a case with wrong values."""
     expected = _grid(4, 11, seed)
-    obtained = [[v + 0.31 * (i == 2) * (j % 3) + 1e-9 for j, v in enumerate(row)] for i, row in enumerate(expected)]
+    obtained = [
+        [v + 0.31 * (i == 2) * (j % 3) + 1e-9 for j, v in enumerate(row)] for i, row in enumerate(expected)
+    ]
     obtained[1][4] = "nan"  # type: ignore[call-overload]
     weights = [_grid(4, 4, seed + 9 + k) for k in range(6)]
     names = "input_ids, mask_indicator, w_emb, pos_embed, blocks_weights, w_head, num_heads"
@@ -139,7 +143,12 @@ def details(seed: int = 1) -> dict[str, Any]:
     lines += [f"answer = mlm_forward({names})", "print(answer)"]
     return {
         "inputs": [
-            {"name": "input_ids", "dtype": "int64", "shape": [2, 5], "values": [[1, 4, 2, 10, 0], [7, 7, 3, 1, 9]]},
+            {
+                "name": "input_ids",
+                "dtype": "int64",
+                "shape": [2, 5],
+                "values": [[1, 4, 2, 10, 0], [7, 7, 3, 1, 9]],
+            },
             {
                 "name": "mask_indicator",
                 "dtype": "float64",
@@ -173,8 +182,8 @@ def failing() -> Result:
             verdict="wrong_value",
             points=0.0,
             error=CaseError(None, None, 4.1e-7),
-            message="5 of 44 values are off by more than the tolerance; 1 of them is NaN where a number is expected.",
-            hint="With w_q at zero every position attends evenly, so only w_v, w_o and the residual matter here.",
+            message="5 of 44 values are off by more than the tolerance; 1 of them is NaN.",
+            hint="With w_q at zero every position attends evenly; w_v, w_o and the residual matter here.",
             details=details(),
         ),
         "peaked_rows": replace(
@@ -195,7 +204,12 @@ def failing() -> Result:
             hint="With nothing selected the answer has the shape (0, V).",
             details={
                 "inputs": [
-                    {"name": "mask_indicator", "dtype": "float64", "shape": [1, 3], "values": [[0.0, 0.0, 0.5]]},
+                    {
+                        "name": "mask_indicator",
+                        "dtype": "float64",
+                        "shape": [1, 3],
+                        "values": [[0.0, 0.0, 0.5]],
+                    },
                     {"name": "num_heads", "value": 1},
                 ],
                 "expected": [],
@@ -205,7 +219,11 @@ def failing() -> Result:
             },
         ),
         "tanh_gelu": replace(
-            named("tanh_gelu"), verdict="wrong_shape", points=0.0, error=None, message="Expected (4, 11), found (11, 4)."
+            named("tanh_gelu"),
+            verdict="wrong_shape",
+            points=0.0,
+            error=None,
+            message="Expected (4, 11), found (11, 4).",
         ),
         "mask_is_no_mask": replace(
             named("mask_is_no_mask"),
@@ -219,11 +237,15 @@ def failing() -> Result:
             verdict="wrong_value",
             points=0.0,
             error=CaseError(0.123987, 0.0456987, 5.5e-7),
-            message="HIDDENMARK message",
-            hint="HIDDENMARK hint",
+            message="Secret message",
+            hint="Secret hint",
         ),
         "large_scores": replace(
-            named("large_scores"), verdict="timed_out", points=0.0, error=None, message="It took more than 5 s."
+            named("large_scores"),
+            verdict="timed_out",
+            points=0.0,
+            error=None,
+            message="It took more than 5 s.",
         ),
     }
     return result(
@@ -261,7 +283,9 @@ def violated() -> Result:
         "torch.nn.functional.softmax is a softmax helper; write the exponentials and their sum yourself.",
     )
     at_run = replace(found, line=0, column=0, found="runtime", helper="torch.ops.aten._softmax")
-    suspicion = Violation("dynamic_code", "exec", 44, 4, "static", "Text is run as code, and is not a constant.")
+    suspicion = Violation(
+        "dynamic_code", "exec", 44, 4, "static", "Text is run as code, and is not a constant."
+    )
     points = sum(c.points for c in cases())
     return result(
         status="failed",
@@ -274,8 +298,12 @@ def violated() -> Result:
 
 def suspicious() -> Result:
     """Full marks, and something for the teacher to look at."""
-    suspicion = Violation("dynamic_code", "exec", 44, 4, "static", "Text is run as code, and is not a constant.")
-    return result(policy=PolicyResult("suspicious", (), (suspicion,)), submission=info("Leonhard Euler", "s006"))
+    suspicion = Violation(
+        "dynamic_code", "exec", 44, 4, "static", "Text is run as code, and is not a constant."
+    )
+    return result(
+        policy=PolicyResult("suspicious", (), (suspicion,)), submission=info("Leonhard Euler", "s006")
+    )
 
 
 def grader_fault() -> Result:
@@ -285,16 +313,16 @@ def grader_fault() -> Result:
         judged,
         status="grader_fault",
         score=None,
-        message="The grader failed; this costs nothing, and the submission has to be run again. (no space left)",
+        message="The grader failed; this costs nothing, and it has to be run again. (no space left)",
         submission=info("Ada Byron", "s005"),
         timing=Timing(),
     )
 
 
 HOSTILE = (
-    '<script>alert("x")</script><img src=x onerror=alert(1)> \'" &amp; {{ 7*7 }} {% raw %} ]]> --> </style></title>'
-    "</textarea>\x1b[31mred\x1b[0m\x1b]8;;http://evil\x07link\x1b]8;;\x07 \x00\x07\x08 \u202egnp.exe\u202c\u2066x "
-    "\ud800 e" + "\u0301" * 40 + " " + "W" * 300
+    '<script>alert("x")</script><img src=x onerror=alert(1)> \'" &amp; {{ 7*7 }} {% raw %} ]]> --> </style>'
+    "</title></textarea>\x1b[31mred\x1b[0m\x1b]8;;http://evil\x07link\x1b]8;;\x07 \x00\x07\x08 "
+    "\u202egnp.exe\u202c\u2066x \ud800 e" + "\u0301" * 40 + " " + "W" * 300
 )
 
 
@@ -372,7 +400,10 @@ def class_of(size: int) -> list[Result]:
                 if drawn.random() < (0.3 if c.clause in ("softmax", "heads", "range") else 0.08)
             }
             kind = result(changes, message="Some checks did not pass.")
-        name = f"{drawn.choice(['Ada', 'Émile', 'Chen', 'Zoë', 'Ngozi', 'Kofi'])} {drawn.choice(['Stone', 'Okafor', 'Li'])}"
-        who = info(f"{name} {at}", f"s{at:04d}")
+        first, last = (
+            drawn.choice(["Ada", "Émile", "Chen", "Zoë", "Kofi"]),
+            drawn.choice(["Stone", "Okafor", "Li"]),
+        )
+        who = info(f"{first} {last} {at}", f"s{at:04d}")
         results.append(replace(kind, submission=who, timing=Timing(0.02 + drawn.random() / 20, 0.01)))
     return results

@@ -28,7 +28,7 @@ def configured(kind: str = "numpy") -> ForkServer:
 
 
 def phase(name: str, *calls: Any, answer_bytes: int = 1024, read_only: bool = False) -> Phase:
-    """A phase of calls, each a tuple of arguments or one array; ``REREAD`` looks at the first answer again."""
+    """A phase of calls, each a tuple of arguments or one array; `REREAD` is a second look at the first."""
     builder = PhaseBuilder()
     for call in calls or (X,):
         if isinstance(call, str):

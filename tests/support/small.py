@@ -256,7 +256,7 @@ def write_exercise(root: Path, name: str = "row_scale", **overrides: Any) -> Pat
     change = overrides.get("change", {})
     assert change.keys() <= {c["id"] for c in CASES}, "change names an unknown case"
     for case in overrides.get("cases", CASES):
-        changed = change.get(case["id"], {}) if isinstance(case, dict) and "id" in case else {}
+        changed = change.get(case["id"], {})
         if changed is not None:
             cases.append(_replaced(case, changed))
     cases += overrides.get("more", [])

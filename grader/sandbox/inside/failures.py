@@ -1,6 +1,5 @@
 """Exceptions as plain data."""
 
-import sys
 from typing import Any
 
 MAX_MESSAGE = 2_000
@@ -8,15 +7,15 @@ MAX_FRAMES = 20
 
 _type = type
 _isinstance = isinstance
+_mro: Any = type.__dict__["__mro__"].__get__
+_traceback: Any = BaseException.__dict__["__traceback__"].__get__
 
 
 def describe(error: BaseException, filename: str) -> dict[str, Any]:
     """Type, message and the student's own lines of an exception; never raises."""
     kind = _type(error)
-    try:
-        names = [_name(base) for base in kind.__mro__[:10]]
-    except BaseException:
-        names = ["Exception"]
+    # Read past whatever the exception's own class defines under these names.
+    names = [_name(base) for base in _mro(kind)[:10]]
     try:
         message = str(error)
         message = message if _type(message) is str else ""
@@ -29,9 +28,11 @@ def describe(error: BaseException, filename: str) -> dict[str, Any]:
         "message": message[:MAX_MESSAGE].encode("utf-8", "replace").decode() + ("…" if cut else ""),
         "frames": _frames(error, filename),
     }
-    if isinstance(error, SyntaxError) and isinstance(error.lineno, int) and error.filename == filename:
-        described["line"] = error.lineno
-        described["column"] = error.offset if isinstance(error.offset, int) else 0
+    if kind in (SyntaxError, IndentationError, TabError) and isinstance(error, SyntaxError):
+        told, line, column = error.filename, error.lineno, error.offset
+        if _type(told) is str and told == filename and _type(line) is int:
+            described["line"] = line
+            described["column"] = column if _type(column) is int else 0
     return described
 
 
@@ -43,7 +44,7 @@ def _name(kind: type) -> str:
 def _frames(error: BaseException, filename: str) -> list[list[Any]]:
     """``[line, function]`` of the frames in the student's file, outermost first."""
     frames: list[list[Any]] = []
-    trace = error.__traceback__
+    trace = _traceback(error)
     steps = 0
     while trace is not None and steps < 100_000:
         code = trace.tb_frame.f_code
@@ -58,7 +59,8 @@ def _frames(error: BaseException, filename: str) -> list[list[Any]]:
 
 def memory_error(error: BaseException) -> bool:
     """Whether the exception says that memory ran out."""
-    if _isinstance(error, MemoryError):
+    if issubclass(_type(error), MemoryError):
         return True
-    torch = sys.modules.get("torch")
-    return torch is not None and _type(error) is RuntimeError and "can't allocate memory" in str(error)
+    if _type(error) is not RuntimeError or not error.args or _type(error.args[0]) is not str:
+        return False
+    return "can't allocate memory" in error.args[0]

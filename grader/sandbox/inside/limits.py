@@ -30,11 +30,13 @@ def apply(job: dict[str, Any], in_use: tuple[int, int]) -> None:
     _set(resource.RLIMIT_AS, size + job["memory"] + SHARED_ROOM)
     _set(resource.RLIMIT_CORE, 0)
     # The judge ends a child that uses up its time; this ends one whose judge is too busy to look.
-    _set(resource.RLIMIT_CPU, int(job["seconds"]) + 10)
+    # The soft limit comes first and names the cause; at the hard one the kernel just kills.
+    _set(resource.RLIMIT_CPU, int(job["seconds"]) + 10, room=10)
 
 
-def _set(which: int, value: int) -> None:
+def _set(which: int, value: int, room: int = 0) -> None:
+    most = value + room
     hard = resource.getrlimit(which)[1]
     if hard != resource.RLIM_INFINITY:
-        value = min(value, hard)
-    resource.setrlimit(which, (value, value))
+        most = min(most, hard)
+    resource.setrlimit(which, (min(value, most), most))

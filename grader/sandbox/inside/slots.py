@@ -61,7 +61,7 @@ class Slots:
     ) -> None:
         """Write a record; its header comes last, so that a half-written record shows as started only."""
         at, room = position(slot, self._size)
-        if len(description) > room - HEADER.size:
+        if len(description) + sum(map(len, chunks)) > room - HEADER.size:
             state, description, chunks = TOO_LARGE, b'{"kind":"object","type":"..."}', ()
         here = at + HEADER.size
         self._out[here : here + len(description)] = description

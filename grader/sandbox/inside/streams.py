@@ -37,8 +37,9 @@ class CappedRaw(io.RawIOBase):
 
 def text_stream(raw: CappedRaw) -> io.TextIOWrapper:
     """A text stream that passes every character on at once, as a crash may come next."""
+    # Straight onto the raw stream, as `python -u` does it: even the smallest buffer keeps a last byte back.
     return io.TextIOWrapper(
-        io.BufferedWriter(raw, 1),
+        raw,  # type: ignore[arg-type]
         encoding="utf-8",
         errors="backslashreplace",
         newline="\n",

@@ -4,6 +4,7 @@ Nothing here runs a method that a student's class could define: arrays are viewe
 functions, everything else is described by the name of its type.
 """
 
+import itertools
 import json
 import sys
 from typing import Any
@@ -13,6 +14,8 @@ import numpy as np
 MAX_NODES = 10_000
 MAX_DEPTH = 20
 MAX_TEXT = 2_000
+# Part of a slot that arrays leave to the description.
+DESCRIPTION_ROOM = 4_096
 
 _dumps = json.dumps
 _ndarray = np.ndarray
@@ -23,14 +26,16 @@ _array = np.array
 _type = type
 _isinstance = isinstance
 _modules = sys.modules
+_islice = itertools.islice
 _PLAIN = frozenset("biufc")
 
 
 class Encoder:
-    """Encodes one answer; ``ranges`` are the memory ranges of its arrays."""
+    """Encodes one answer into ``room`` bytes; ``ranges`` are the memory ranges of its arrays."""
 
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.capacity = room - DESCRIPTION_ROOM
         self.chunks: list[bytes] = []
         self.size = 0
         self.nodes = 0
@@ -39,7 +44,12 @@ class Encoder:
 
     def encode(self, value: Any) -> bytes:
         """The description as JSON; the bytes are in ``chunks``."""
-        return _dumps(self._node(value, 0), separators=(",", ":")).encode()
+        text = _dumps(self._node(value, 0), separators=(",", ":")).encode()
+        if len(text) + self.size > self.room:
+            self.cut = True
+            self.chunks.clear()
+            text = _dumps({"kind": "object", "type": _type_name(_type(value))}).encode()
+        return text
 
     def _node(self, value: Any, depth: int) -> dict[str, Any]:
         self.nodes += 1
@@ -61,16 +71,19 @@ class Encoder:
         if kind is str:
             return {"kind": "str", "value": value[:MAX_TEXT].encode("utf-8", "replace").decode()}
         if kind is list or kind is tuple:
-            return {"kind": kind.__name__, "items": [self._node(item, depth + 1) for item in value]}
+            items = [self._node(item, depth + 1) for item in value[:MAX_NODES]]
+            return {"kind": kind.__name__, "items": items}
         if kind is dict:
-            pairs = [[self._node(k, depth + 1), self._node(v, depth + 1)] for k, v in value.items()]
+            some = _islice(value.items(), MAX_NODES)
+            pairs = [[self._node(k, depth + 1), self._node(v, depth + 1)] for k, v in some]
             return {"kind": "dict", "items": pairs}
-        if _isinstance(value, _ndarray):
+        # By the type alone: isinstance also asks the value's own __class__.
+        if issubclass(kind, _ndarray):
             return self._array(_view(value, _ndarray), "array")
         if issubclass(kind, _generic):
             return self._array(_array(value), "scalar")
         tensor: Any = getattr(_modules.get("torch"), "Tensor", None)
-        if _isinstance(tensor, _type) and _isinstance(value, tensor):
+        if _isinstance(tensor, _type) and issubclass(kind, tensor):
             return self._tensor(value)
         return {"kind": "object", "type": _type_name(kind)}
 
@@ -78,7 +91,12 @@ class Encoder:
         dtype = str(tensor.dtype).removeprefix("torch.")
         if dtype == "bfloat16":
             return {"kind": "tensor", "dtype": dtype, "shape": [int(n) for n in tensor.shape]}
-        return self._array(tensor.detach().cpu().resolve_conj().resolve_neg().numpy(), "tensor")
+        try:
+            array = tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
+        except Exception:
+            # Sparse, quantized and other tensors that numpy has no form for.
+            return {"kind": "tensor", "dtype": dtype[:60], "shape": [int(n) for n in tensor.shape]}
+        return self._array(array, "tensor")
 
     def _array(self, array: Any, kind: str) -> dict[str, Any]:
         dtype = array.dtype

@@ -1,0 +1,132 @@
+"""Built packs are kept, found again without reading YAML, and never trusted when they are damaged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.small import build, write_exercise
+
+from grader.errors import GraderError
+from grader.exercise import build as building
+from grader.exercise.cache import cache_folder, cached_pack, write_atomically
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("packs") / "deep" / "er"
+    monkeypatch.setenv("GRADER_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tells of every pack that is built."""
+    built: list[str] = []
+    real = building.build_pack
+
+    def spy(source, frozen, *, student=False):  # type: ignore[no-untyped-def]
+        built.append(source.name)
+        return real(source, frozen, student=student)
+
+    monkeypatch.setattr(building, "build_pack", spy)
+    return built
+
+
+def test_a_pack_is_built_once(root: Path, cache: Path, builds: list[str]) -> None:
+    first = cached_pack(root, "row_scale")
+    assert first.data == build(root).data
+    assert cached_pack(root, "row_scale") .id == first.id
+    assert builds == ["row_scale"]
+    assert [p.name.split("-")[0] for p in cache.iterdir()] == ["row_scale"]
+
+
+def test_a_second_run_imports_neither_yaml_nor_pydantic(root: Path, cache: Path) -> None:
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from grader.exercise.cache import cached_pack\n"
+        "print(cached_pack(Path(sys.argv[1]), 'row_scale').id)\n"
+        "print(sorted(n for n in ('pydantic', 'yaml', 'hypothesis') if n in sys.modules))\n"
+    )
+    environment = os.environ | {"GRADER_CACHE": str(cache), "PYTHONPATH": str(CHECKOUT)}
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True, env=environment
+        )
+        told.append(done.stdout.splitlines())
+    assert told[0] == [told[1][0], "['pydantic', 'yaml']"]
+    assert told[1][1] == "[]"
+
+
+@pytest.mark.parametrize("file", ["cases/row_scale/checks.yaml", "cases/row_scale/policy.yaml"])
+def test_a_changed_file_is_built_anew(root: Path, cache: Path, builds: list[str], file: str) -> None:
+    before = cached_pack(root, "row_scale")
+    path = root / file
+    path.write_text(path.read_text().replace("title: ", "title: New "))
+    after = cached_pack(root, "row_scale")
+    assert len(builds) == 2
+    assert after.id != before.id
+
+
+def test_the_students_pack_is_kept_apart(root: Path, cache: Path) -> None:
+    whole, student = cached_pack(root, "row_scale"), cached_pack(root, "row_scale", student=True)
+    assert (whole.student, student.student) == (False, True)
+    assert cached_pack(root, "row_scale").id == whole.id
+    assert cached_pack(root, "row_scale", student=True).id == student.id
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_a_damaged_pack_in_the_cache_is_built_anew(root: Path, cache: Path, builds: list[str], damage: bytes) -> None:
+    first = cached_pack(root, "row_scale")
+    (kept,) = cache.iterdir()
+    kept.write_bytes(first.data[: len(first.data) // 2] if damage is None else damage)
+    assert cached_pack(root, "row_scale").data == first.data
+    assert kept.read_bytes() == first.data, "and mended"
+    assert len(builds) == 2
+
+
+def test_a_cache_that_can_not_be_written_costs_no_result(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the folder should be")
+    monkeypatch.setenv("GRADER_CACHE", str(blocked))
+    assert cached_pack(root, "row_scale").exercise.name == "row_scale"
+    assert blocked.read_text().startswith("a file")
+
+
+def test_a_stale_frozen_json_is_told_and_nothing_is_kept(root: Path, cache: Path) -> None:
+    write_exercise(root, change={"ones_row": {"seed": 5}})
+    with pytest.raises(GraderError, match="is older than the cases or the reference"):
+        cached_pack(root, "row_scale")
+    assert not cache.exists()
+
+
+def test_the_cache_folder_is_the_users_unless_another_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADER_CACHE", "/some/where")
+    assert cache_folder() == Path("/some/where")
+    monkeypatch.delenv("GRADER_CACHE")
+    assert cache_folder().name == "mlm-grader"
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a" / "b.pack"
+    write_atomically(path, b"one")
+    write_atomically(path, b"two")
+    assert path.read_bytes() == b"two"
+
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, b"three")
+    assert path.read_bytes() == b"two"
+    assert [p.name for p in path.parent.iterdir()] == ["b.pack"], "no scraps are left"

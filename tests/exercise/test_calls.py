@@ -1,0 +1,177 @@
+"""What the reader in the child sees equals the arguments, each call in memory of its own."""
+
+from __future__ import annotations
+
+import mmap
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from grader.exercise.calls import ALIGNMENT, Argument, ArrayArgument, PhaseBuilder, PlacedArray, read_plan
+from grader.sandbox.inside.arguments import changed_arguments, make_arguments, read_steps
+
+LAYOUTS = ("c", "fortran", "strided")
+DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
+
+arrays = st.sampled_from(DTYPES).flatmap(
+    lambda dtype: hnp.arrays(
+        dtype,
+        hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4),
+        elements=hnp.from_dtype(np.dtype(dtype), allow_nan=False),
+    )
+)
+array_arguments = st.builds(ArrayArgument, arrays, st.sampled_from(LAYOUTS), st.booleans())
+scalars = st.integers(-(2**40), 2**40) | st.floats(allow_nan=False, allow_infinity=False)
+calls = st.lists(st.lists(array_arguments | scalars, max_size=3), max_size=4)
+
+
+def built(all_calls: list[list[Argument]]) -> bytes:
+    builder = PhaseBuilder()
+    for arguments in all_calls:
+        builder.add_call(arguments)
+    assert len(builder) == len(all_calls)
+    return builder.finish()
+
+
+def mapped(block: bytes) -> mmap.mmap:
+    mapping = mmap.mmap(-1, len(block))
+    mapping[:] = block
+    return mapping
+
+
+def same(got: Any, given_: Argument) -> None:
+    if not isinstance(given_, ArrayArgument):
+        assert got == given_
+        assert type(got) is type(given_)
+        return
+    assert got.dtype == given_.array.dtype
+    assert got.shape == given_.array.shape
+    assert np.array_equal(got, given_.array)
+
+
+@given(calls)
+def test_the_child_sees_the_arguments_that_were_written(all_calls: list[list[Argument]]) -> None:
+    mapping = mapped(built(all_calls))
+    steps = read_steps(mapping)
+    assert len(steps) == len(all_calls)
+    for step, arguments in zip(steps, all_calls, strict=True):
+        seen = make_arguments(step["call"], mapping)
+        for got, argument in zip(seen, arguments, strict=True):
+            same(got, argument)
+            if isinstance(argument, ArrayArgument):
+                assert got.flags.writeable is not argument.read_only
+        assert changed_arguments(step["call"], seen) == 0
+
+
+@given(calls)
+def test_the_judges_reader_sees_the_same(all_calls: list[list[Argument]]) -> None:
+    block = built(all_calls)
+    for step, arguments in zip(read_plan(block), all_calls, strict=True):
+        assert not isinstance(step, int)
+        for got, argument in zip(step, arguments, strict=True):
+            if isinstance(got, PlacedArray):
+                assert isinstance(argument, ArrayArgument)
+                assert got.read_only == argument.read_only
+                same(got.read(block), argument)
+                assert not got.read(block).flags.writeable
+            else:
+                same(got, argument)
+
+
+@given(calls)
+def test_every_array_lies_aligned_in_memory_of_its_own(all_calls: list[list[Argument]]) -> None:
+    block = built(all_calls)
+    ranges = []
+    for step in read_plan(block):
+        assert not isinstance(step, int)
+        for argument in step:
+            if isinstance(argument, PlacedArray):
+                assert argument.offset % ALIGNMENT == 0
+                assert argument.length >= 1, "an empty array has an address of its own too"
+                ranges.append((argument.offset, argument.offset + argument.length))
+    plan_end = 8 + int.from_bytes(block[:8], "little")
+    for (_, end), (start, _) in zip([(0, plan_end), *sorted(ranges)], sorted(ranges), strict=False):
+        assert end <= start
+    assert all(end <= len(block) for _, end in ranges)
+
+
+@given(st.lists(array_arguments, min_size=1, max_size=3), st.data())
+def test_writing_all_of_one_call_changes_no_other(arguments: list[ArrayArgument], data: st.DataObject) -> None:
+    mapping = mapped(built([list(arguments)] * 3))
+    steps = read_steps(mapping)
+    chosen = data.draw(st.integers(0, 2))
+    for step in read_plan(bytes(mapping))[chosen]:  # type: ignore[union-attr]
+        assert isinstance(step, PlacedArray)
+        mapping[step.offset : step.offset + step.length] = b"\xaa" * step.length
+    for number in {0, 1, 2} - {chosen}:
+        for got, argument in zip(make_arguments(steps[number]["call"], mapping), arguments, strict=True):
+            same(got, argument)
+
+
+@given(arrays, st.sampled_from(LAYOUTS))
+def test_a_layout_is_the_one_asked_for_and_can_be_told_again(array: Any, layout: str) -> None:
+    block = built([[ArrayArgument(array, layout)]])
+    ((placed,),) = read_plan(block)  # type: ignore[misc]
+    assert isinstance(placed, PlacedArray)
+    seen = placed.read(block)
+    if layout == "c":
+        assert seen.flags.c_contiguous
+    elif layout == "fortran":
+        assert seen.flags.f_contiguous
+    elif array.size > 1 and array.shape[-1] > 1:
+        assert not seen.flags.c_contiguous and not seen.flags.f_contiguous
+    # Laid out again by the name found, it lies in the same way.
+    ((again,),) = read_plan(built([[ArrayArgument(array, placed.layout)]]))  # type: ignore[misc]
+    assert isinstance(again, PlacedArray)
+    if array.size:
+        assert again.strides == placed.strides
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 2), (3, 2), (1, 3), (3, 1), (5,), (2, 3, 4), (1, 1)])
+@pytest.mark.parametrize("dtype", ["float64", "uint8"])
+def test_fortran_order_is_not_taken_for_strided(shape: tuple[int, ...], dtype: str) -> None:
+    ((placed,),) = read_plan(built([[ArrayArgument(np.ones(shape, dtype), "fortran")]]))  # type: ignore[misc]
+    assert isinstance(placed, PlacedArray)
+    assert placed.layout != "strided"
+
+
+def test_a_second_look_names_its_step() -> None:
+    builder = PhaseBuilder()
+    first = builder.add_call([1])
+    builder.add_call([2.5])
+    assert builder.add_reread(first) == 2
+    assert read_plan(builder.finish()) == [[1], [2.5], 0]
+
+
+def test_a_change_of_shape_strides_or_dtype_is_told_by_argument() -> None:
+    arguments: list[Argument] = [ArrayArgument(np.arange(6.0)), 3, ArrayArgument(np.ones((2, 3)), "fortran")]
+    mapping = mapped(built([arguments]))
+    (step,) = read_steps(mapping)
+    seen = make_arguments(step["call"], mapping)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        seen[0].shape = (2, 3)
+        assert changed_arguments(step["call"], seen) == 0b001
+        seen[0].shape = (6,)
+        seen[2].dtype = np.int64
+        assert changed_arguments(step["call"], seen) == 0b100
+
+
+@given(calls)
+def test_the_same_calls_give_the_same_bytes(all_calls: list[list[Argument]]) -> None:
+    assert built(all_calls) == built(all_calls)
+
+
+def test_many_calls_keep_plan_and_arrays_apart() -> None:
+    # The plan's own length decides the offsets that stand in it, around every multiple of the alignment.
+    for count in range(40):
+        all_calls: list[list[Argument]] = [[ArrayArgument(np.full(3, n)), n] for n in range(count)]
+        mapping = mapped(built(all_calls))
+        for step, arguments in zip(read_steps(mapping), all_calls, strict=True):
+            for got, argument in zip(make_arguments(step["call"], mapping), arguments, strict=True):
+                same(got, argument)

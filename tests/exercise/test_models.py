@@ -1,0 +1,229 @@
+"""Every slip in an exercise's YAML gives one clear fault: file, line, key, what was found and expected."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+from support.small import CASES, EXERCISE, POLICY, dump_yaml
+
+from grader.errors import Problem
+from grader.exercise import yaml_source
+from grader.exercise.models import ArrayChange, Case, Exercise, Limits, Policy, RandomCases, Values
+from grader.exercise.schemas import SCHEMAS, json_schema
+from grader.exercise.source import validate_document
+
+MODELS: dict[str, tuple[TypeAdapter[Any], dict[str, Any]]] = {
+    "exercise": (TypeAdapter(Exercise), EXERCISE),
+    "policy": (TypeAdapter(Policy), POLICY),
+    "case": (TypeAdapter(Case), CASES[1]),
+    "relation": (TypeAdapter(Case), CASES[3]),
+    "batch": (TypeAdapter(RandomCases), CASES[6]),
+}
+GONE = object()
+
+
+def faults(adapter: TypeAdapter[Any], text: str) -> list[Problem]:
+    document = yaml_source.parse(text, "f.yaml")
+    problems: list[Problem] = []
+    model = validate_document(adapter, document, document.data, (), problems)
+    assert (model is None) == bool(problems)
+    return problems
+
+
+def changed(kind: str, path: tuple[str | int, ...], value: Any) -> str:
+    data = copy.deepcopy(MODELS[kind][1])
+    place: Any = data
+    for part in path[:-1]:
+        place = place.setdefault(part, {}) if isinstance(place, dict) else place[part]
+    if value is GONE:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return dump_yaml(data)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_sample_is_valid(kind: str) -> None:
+    assert faults(MODELS[kind][0], dump_yaml(MODELS[kind][1])) == []
+
+
+# kind, path, value, the key named, what the message must hold
+SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
+    ("exercise", ("titel",), "x", "titel", "unknown key 'titel'; did you mean 'title'?"),
+    ("exercise", ("zzz",), 1, "zzz", "unknown key 'zzz'; known here: exercise, title"),
+    ("exercise", ("title",), GONE, "title", "is missing"),
+    ("exercise", ("title",), ["x"], "title", "expected text, found ['x']"),
+    ("exercise", ("title",), None, "title", "expected text, found nothing"),
+    ("exercise", ("exercise",), "Row Scale", "exercise", "found 'Row Scale'"),
+    ("exercise", ("entry",), "row scale", "entry", "found 'row scale'"),
+    ("exercise", ("packages",), "numpy", "packages", "expected a list, found 'numpy'"),
+    ("exercise", ("dims",), ["N"], "dims", "expected a mapping, found ['N']"),
+    ("exercise", ("dims", "N"), 3, "dims.N", "expected text, found 3"),
+    ("exercise", ("dims", "N"), "at least 1", "dims", "the bound of N is 'at least 1'; expected one such as '>= 1'"),
+    ("exercise", ("dims", "N"), "<= D", "dims", "the bound of N is '<= D'"),
+    ("exercise", ("constraints", 0), "D %", "constraints[0]", "'D %' is no arithmetic expression"),
+    ("exercise", ("constraints", 0), "D ** 2 > 1", "constraints[0]", "'D ** 2' is not allowed"),
+    ("exercise", ("constraints", 0), "d % factor == 0", "constraints[0]", "uses 'd'"),
+    ("exercise", ("parameters", "x", "shape"), ["N", "Q"], "parameters.x.shape", "uses 'Q'; known here: N, D, K"),
+    ("exercise", ("parameters", "x", "values"), GONE, "parameters.x", "expected values beside shape"),
+    ("exercise", ("parameters", "x", "shape"), GONE, "parameters.x", "expected shape and values, or scalar"),
+    ("exercise", ("parameters", "x", "dtype"), "float16", "parameters.x.dtype", "found 'float16'"),
+    ("exercise", ("parameters", "x", "vals"), 1, "parameters.x.vals", "did you mean 'values'?"),
+    ("exercise", ("parameters", "x", "parts"), {"axis": "a", "names": []}, "parameters.x.parts.axis", "a whole number"),
+    ("exercise", ("parameters", "factor", "scalar"), "facto", "parameters.factor.scalar", "did you mean 'factor'?"),
+    ("exercise", ("parameters", "x"), 3, "parameters.x", "expected a mapping with the keys shape, values"),
+    ("exercise", ("returns", "shape"), ["2 * M", "K"], "returns.shape[0]", "uses 'M'"),
+    ("exercise", ("returns", "dtype"), ["float16"], "returns.dtype[0]", "'float64' or 'float32', found 'float16'"),
+    ("exercise", ("returns", "container"), "list", "returns.container", "'array', found 'list'"),
+    ("exercise", ("limits", "memory"), "1 GB", "limits.memory", "a size such as 64 KiB or 1 GiB, found '1 GB'"),
+    ("exercise", ("limits", "memory"), "1GiB", "limits.memory", "a size such as 64 KiB or 1 GiB, found '1GiB'"),
+    ("exercise", ("limits", "memory"), True, "limits.memory", "expected a number, found true"),
+    ("exercise", ("limits", "output"), 0, "limits.output", "found 0"),
+    ("exercise", ("limits", "seconds"), "5 s", "limits.seconds", "expected a number, found '5 s'"),
+    ("exercise", ("limits", "seconds"), 0, "limits.seconds", "greater than 0, found 0"),
+    ("exercise", ("limits", "seconds_per_call"), True, "limits.seconds_per_call", "expected a number, found true"),
+    ("exercise", ("work", "expression"), "N +", "work.expression", "is no arithmetic expression"),
+    ("exercise", ("work", "per_case"), 0, "work.per_case", "greater than 0"),
+    ("exercise", ("clauses", "Product"), {"title": "x"}, "clauses.Product", "found 'Product'"),
+    ("exercise", ("clauses", "product", "titel"), "x", "clauses.product.titel", "did you mean 'title'?"),
+    ("exercise", ("clauses", "product"), "x", "clauses.product", "expected a mapping with the keys title, text"),
+    ("policy", ("efect",), {}, "efect", "did you mean 'effect'?"),
+    ("policy", ("effect",), {"cap": 1, "deduct": 2}, "effect", "exactly one of no_points, deduct, cap, note"),
+    ("policy", ("effect",), {}, "effect", "exactly one of"),
+    ("policy", ("effect",), {"no_points": False}, "effect", "says nothing; choose an effect"),
+    ("policy", ("effect",), {"note": "yes"}, "effect.note", "expected true or false, found 'yes'; write true"),
+    ("policy", ("effect",), {"deduct": -1}, "effect.deduct", "found -1"),
+    ("policy", ("rules", 0, "id"), "Bad Id", "rules[0].id", "found 'Bad Id'"),
+    ("policy", ("rules", 0, "names"), "numpy.dot", "rules[0].names", "expected a list, found 'numpy.dot'"),
+    ("case", ("id",), "Ones Row", "id", "found 'Ones Row'"),
+    ("case", ("id",), GONE, "id", "is missing"),
+    ("case", ("pionts",), 2, "pionts", "unknown key 'pionts'; did you mean 'points'?"),
+    ("case", ("points",), "two", "points", "expected a number, found 'two'"),
+    ("case", ("points",), True, "points", "expected a number, found true"),
+    ("case", ("points",), -1, "points", "greater than or equal to 0, found -1"),
+    ("case", ("points",), float("nan"), "points", "found nan"),
+    ("case", ("visibility",), "secret", "visibility", "'public' or 'hidden', found 'secret'"),
+    ("case", ("dims", "N"), "two", "dims.N", "expected a whole number, found 'two'"),
+    ("case", ("dims", "N"), True, "dims.N", "expected a number, found true"),
+    ("case", ("dims", "N"), 1.5, "dims.N", "found 1.5"),
+    ("case", ("dims",), [1], "dims", "expected a mapping, found [1]"),
+    ("case", ("seed",), -1, "seed", "found -1"),
+    ("case", ("seed",), "x", "seed", "expected a whole number, found 'x'"),
+    ("case", ("tolerance",), 0, "tolerance", "greater than 0, found 0"),
+    ("case", ("tolerance",), 1, "tolerance", "less than 1, found 1"),
+    ("case", ("requires",), "ones_row", "requires", "expected a list, found 'ones_row'"),
+    ("case", ("check",), "comapre", "check", "'compare' or 'finite', or a mapping with the keys relation"),
+    ("case", ("arrays",), ["x"], "arrays", "expected a mapping, found ['x']"),
+    ("case", ("arrays", "x", "values"), "zeroes", "arrays.x.values", "'zeros', 'ones' or 'identity', or a number"),
+    ("case", ("arrays", "x", "values"), [1, 2], "arrays.x.values", "'zeros', 'ones' or 'identity', or a number"),
+    ("case", ("arrays", "x", "values"), {"norml": {}}, "arrays.x.values.norml", "did you mean 'normal'?"),
+    ("case", ("arrays", "x", "values"), {"normal": {"scal": 1}}, "arrays.x.values.normal.scal", "mean 'scale'?"),
+    ("case", ("arrays", "x", "values"), {"normal": {"scale": [1]}}, "arrays.x.values.normal.scale", "a number"),
+    ("case", ("arrays", "x", "values"), {"bernoulli": 2}, "arrays.x.values.bernoulli", "found 2"),
+    ("case", ("arrays", "x", "values"), {"integers": {}}, "arrays.x.values.integers.below", "is missing"),
+    ("case", ("arrays", "x", "values"), {}, "arrays.x.values", "exactly one of integers, bernoulli"),
+    ("case", ("arrays", "x", "values"), {"constant": 1, "literal": 2}, "arrays.x.values", "exactly one of"),
+    ("case", ("arrays", "x", "set"), {"a": {"scal": 2}}, "arrays.x.set.a.scal", "did you mean 'scale'?"),
+    ("case", ("arrays", "x", "layout"), "f", "arrays.x.layout", "'c', 'fortran' or 'strided', found 'f'"),
+    ("case", ("arrays", "x", "dtype"), "float", "arrays.x.dtype", "found 'float'"),
+    ("case", ("arrays", "x", "read_only"), "no", "arrays.x.read_only", "expected true or false, found 'no'; write false"),
+    ("case", ("arrays", "x", "read_only"), 1, "arrays.x.read_only", "expected true or false, found 1"),
+    ("case", ("arrays", "x", "edits"), [{"at": [0, "all"], "to": 1}], "arrays.x.edits[0].at[1]", "or '*', found 'all'"),
+    ("case", ("arrays", "x", "edits"), [{"at": [0]}], "arrays.x.edits[0].to", "is missing"),
+    ("relation", ("check", "relation"), "equal", "check.relation", "'equals', 'differs'"),
+    ("relation", ("check", "chnage"), {}, "check.chnage", "did you mean 'change'?"),
+    ("relation", ("check", "change"), GONE, "check.change", "the relation equals needs 'change'"),
+    ("relation", ("check", "argument"), "x", "check.argument", "the relation equals takes no 'argument'"),
+    ("relation", ("check", "at_least"), 1, "check.at_least", "the relation equals takes no 'at_least'"),
+    ("relation", ("check", "rows"), [0], "check.other_rows", "names 2 rows, rows names 1"),
+    ("relation", ("check", "change", "x"), {}, "check.change.x", "exactly one of take, edits, fill, values, scalar"),
+    ("relation", ("check", "change", "x"), {"fill": "a"}, "check.change.x.fill", "expected a number, found 'a'"),
+    ("relation", ("check", "change", "x", "take", "indices"), 1, "check.change.x.take.indices", "expected a list"),
+    ("batch", ("random", "count"), 0, "random.count", "greater than or equal to 1, found 0"),
+    ("batch", ("random", "count"), 501, "random.count", "found 501"),
+    ("batch", ("random", "seed"), GONE, "random.seed", "is missing"),
+    ("batch", ("random", "dims", "N"), {"from": 1, "too": 2}, "random.dims.N.too", "did you mean 'to'?"),
+    ("batch", ("random", "dims", "N", "from"), "a", "random.dims.N.from", "expected a whole number, found 'a'"),
+    ("batch", ("random", "dtypes"), ["float16"], "random.dtypes[0]", "found 'float16'"),
+    ("batch", ("random", "layouts"), ["C"], "random.layouts[0]", "found 'C'"),
+    ("batch", ("dims",), {"N": 1}, "dims", "unknown key 'dims'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "value", "key", "said"), SLIPS, ids=[f"{s[0]}-{s[3]}-{i}" for i, s in enumerate(SLIPS)])
+def test_a_slip_gives_one_fault_at_its_place(
+    kind: str, path: tuple[str | int, ...], value: Any, key: str, said: str
+) -> None:
+    text = changed(kind, path, value)
+    problems = faults(MODELS[kind][0], text)
+    assert len(problems) == 1, "\n".join(map(str, problems))
+    problem = problems[0]
+    assert problem.key == key
+    assert said in problem.message
+    lines = yaml_source.parse(text, "f.yaml").lines
+    shown = {yaml_source.show_path(p): line for p, line in lines.items()}
+    while key not in shown:  # of a key that is missing, the line of what lacks it
+        key = key.rpartition(".")[0]
+    assert problem.line == shown[key]
+    for inner in ("pydantic", "input should", "Value error", "function-after", "Literal[", "valid_"):
+        assert inner not in problem.message
+
+
+def test_several_slips_are_told_at_once() -> None:
+    text = "id: A\nclause: product\npoints: -1\ndims: {N: x, D: 2}\nhintt: x\n"
+    problems = faults(TypeAdapter(Case), text.replace("hintt: x\n", ""))
+    assert [(p.line, p.key) for p in problems] == [(1, "id"), (3, "points"), (4, "dims.N")]
+
+
+@pytest.mark.parametrize("data", ["x", "3", "[1]", "null"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_what_is_no_mapping_is_told_its_keys(kind: str, data: str) -> None:
+    (problem,) = faults(MODELS[kind][0], data)
+    assert problem.message.startswith("expected a mapping with the keys ")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("64 KiB", 65536), ("1 GiB", 2**30), ("3 MiB", 3 << 20), ("17 B", 17), (" 2 KiB ", 2048), (1000, 1000)],
+)
+def test_sizes_are_read_in_their_units(text: Any, number: int) -> None:
+    assert Limits(memory=text).memory == number
+
+
+@pytest.mark.parametrize("text", ["1.5 GiB", "-1 KiB", "KiB", "1 kb", "", "1 GiB extra"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(ValidationError, match="expected a size such as 64 KiB"):
+        Limits(memory=text)
+
+
+def test_flags_are_true_or_false_only() -> None:
+    assert ArrayChange(read_only=True).read_only is True
+    for value in ("true", 1, 0, "yes", "on", None, []):
+        with pytest.raises(ValidationError):
+            Policy.model_validate({"effect": {"no_points": value}})
+
+
+def test_a_literal_of_zero_counts_as_given() -> None:
+    assert Values.model_validate({"literal": 0}).literal == 0
+    assert Values.model_validate({"constant": 0}).constant == 0
+
+
+def test_every_kind_of_file_has_a_json_schema_that_lists_its_keys() -> None:
+    for name in SCHEMAS:
+        schema = json_schema(name)
+        assert schema["$schema"].startswith("https://json-schema.org/")
+        assert schema["title"] == f"grader {name}"
+    assert "from" in str(json_schema("cases"))
+    assert "from_" not in str(json_schema("cases"))
+    with pytest.raises(KeyError):
+        json_schema("nothing")
+
+
+def test_the_schema_of_the_exercise_file_knows_every_key_that_the_model_takes(tmp_path: Path) -> None:
+    schema = json_schema("exercise")
+    assert set(schema["properties"]) == set(Exercise.model_fields)
+    assert schema["additionalProperties"] is False

@@ -1,0 +1,65 @@
+"""Reading a page back."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Page(HTMLParser):
+    """What a page holds: its elements, its visible text, its tables; fails when a tag has no partner."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.raw: dict[str, list[str]] = {"style": [], "script": []}
+        self.tables: list[list[list[str]]] = []
+        self.headings: list[int] = []
+        self._open: list[str] = []
+        self.feed(source)
+        self.close()
+        assert self._open == [], f"never closed: {self._open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(set(names)) == len(names), f"an attribute twice in {self.get_starttag_text()}"
+        self.elements.append((tag, dict(attrs)))
+        if tag in VOID:
+            return
+        self._open.append(tag)
+        if tag in self.raw:
+            self.raw[tag].append("")
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        elif len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
+            self.headings.append(int(tag[1]))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open, f"</{tag}> closes nothing"
+        assert self._open[-1] == tag, f"</{tag}> inside <{self._open[-1]}>, line {self.getpos()[0]}"
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] in self.raw:
+            self.raw[self._open[-1]][-1] += data
+            return
+        self.text += data
+        if {"td", "th"} & set(self._open):
+            self.tables[-1][-1][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """The attributes of every element of that name."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def values(self, attribute: str) -> list[str]:
+        """Every value of that attribute."""
+        return [a[attribute] or "" for _, a in self.elements if attribute in a]

@@ -1,0 +1,409 @@
+"""The pages: what is on them, what is not, and that nothing in a record can act."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
+from pages import Page
+from samples import CASES, HOSTILE, class_of, details, every_kind, failing, hostile, named, result, violated
+
+from grader.report.html import _environment, class_page, number, points, student_page, teacher_page
+from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Violation
+
+KINDS = every_kind()
+PAGES: dict[str, Callable[[Result], str]] = {
+    "student": student_page,
+    "teacher": teacher_page,
+    "class": lambda one: class_page([one]),
+}
+EVERY_PAGE = pytest.mark.parametrize(
+    ("page", "kind"), [(page, kind) for page in PAGES for kind in KINDS], ids=lambda v: str(v)
+)
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
+
+TAGS = """
+html head meta title style body a header p h1 h2 h3 h4 main section b span div ul ol li svg rect line text
+strong code bdi table thead tbody tfoot tr th td dl dt dd footer script article pre details summary mark
+button nav figure label input
+"""
+ATTRIBUTES = """
+lang charset http-equiv content name class href aria-labelledby aria-label aria-hidden id role tabindex scope
+viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx type hidden for placeholder autocomplete
+spellcheck
+"""
+LINK = re.compile(
+    r"#[a-z]+(-\d+)?|(\.\./)?(students|teacher)/[\w.~%-]*\.html|\.\./index\.html|gradebook\.csv|results\.jsonl"
+)
+
+
+def assert_inert(source: str) -> Page:
+    """Only elements and attributes of the templates, and links that stay in the folder."""
+    page = Page(source)
+    assert {tag for tag, _ in page.elements} <= set(TAGS.split())
+    assert {name for _, attributes in page.elements for name in attributes} <= set(ATTRIBUTES.split())
+    for href in page.values("href"):
+        assert LINK.fullmatch(href), href
+    assert len(page.raw["script"]) == len(page.raw["style"]) == 1
+    return page
+
+
+@EVERY_PAGE
+def test_a_page_is_well_formed_and_asks_for_nothing(page: str, kind: str) -> None:
+    source = PAGES[page](KINDS[kind])
+    source.encode()  # no lone surrogate is left
+    read = assert_inert(source)
+    assert not read.values("src")
+    assert not read.values("style")
+    assert "url(" not in read.raw["style"][0]
+    assert "@import" not in read.raw["style"][0]
+    ids = read.values("id")
+    assert len(set(ids)) == len(ids)
+    assert {h[1:] for h in read.values("href") if h.startswith("#")} <= set(ids)
+    assert set(" ".join(read.values("aria-labelledby")).split()) <= set(ids)
+
+
+@EVERY_PAGE
+def test_the_policy_of_a_page_allows_its_own_style_and_script_and_nothing_else(page: str, kind: str) -> None:
+    read = Page(PAGES[page](KINDS[kind]))
+    (policy,) = [
+        a["content"] or "" for a in read.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in policy
+    for kind_of, rule in (("style", "style-src"), ("script", "script-src")):
+        digest = hashlib.sha256(read.raw[kind_of][0].encode()).digest()
+        assert rules[rule] == f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@EVERY_PAGE
+def test_a_page_can_be_found_ones_way_in(page: str, kind: str) -> None:
+    read = Page(PAGES[page](KINDS[kind]))
+    assert read.all("html") == [{"lang": "en"}]
+    assert len(read.all("main")) == len(read.all("header")) == len(read.all("footer")) == 1
+    assert read.headings[0] == 1
+    assert read.headings.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(read.headings, read.headings[1:], strict=False))
+
+
+def test_hostile_texts_are_shown_as_text() -> None:
+    page = Page(student_page(hostile()))
+    assert '<script>alert("x")</script>' in page.text
+    assert "{{ 7*7 }}" in page.text
+    for sign in "\x1b\x00\x07\u202e\u2066\ud800":
+        assert sign not in page.text
+    assert "\\u202egnp.exe" in page.text
+    assert "red" in page.text
+
+
+def test_a_template_that_forgets_to_clean_is_safe_all_the_same() -> None:
+    template = _environment().from_string("<p>{{ text }}</p>{{ 3 }}")
+    assert template.render(text="\x1b[31m<b>\x00\u202e\ud800") == "<p>&lt;b&gt;␀\\u202e\\ud800</p>3"
+    with pytest.raises(UndefinedError):
+        template.render()
+
+
+@settings(max_examples=40, deadline=None)
+@given(ANY_TEXT, st.sampled_from(sorted(PAGES)))
+def test_no_text_of_a_record_can_become_markup(text: str, page: str) -> None:
+    for planted in (
+        text,
+        f"<i onclick=x>{text}",
+        f"'\"><b id=planted {text}>",
+        f"--></style></script>{text}<img>",
+    ):
+        source = PAGES[page](hostile(planted))
+        source.encode()
+        assert_inert(source)
+        assert planted == "" or "<" not in planted or planted not in source
+
+
+def test_fifty_megabytes_of_text_are_cut() -> None:
+    assert len(student_page(hostile("<" * 50_000_000)).encode()) < 200_000
+
+
+def test_a_student_page_stays_below_200_kilobytes() -> None:
+    row = [0.123456789012] * 12
+    full = {
+        "inputs": [
+            {"name": f"a{k}", "dtype": "float64", "shape": [20, 12], "values": [row] * 20} for k in range(7)
+        ],
+        "obtained": [row] * 20,
+        "expected": [row] * 20,
+        "worst": [{"index": [1, 1], "obtained": 1.5, "expected": 1.25}] * 5,
+        "stdout": "<" * 4_000,
+        "snippet": "x = [" + "0.123456789012, " * 1_200 + "]\n",
+    }
+    failed = replace(
+        named("whole_block"),
+        verdict="wrong_value",
+        points=0.0,
+        message="&" * 300,
+        hint="h" * 200,
+        details=full,
+    )
+    cases = tuple(replace(failed, id=f"c{k}", details=full if k < 5 else {}) for k in range(60))
+    source = student_page(replace(failing(), cases=cases, output=Output("<" * 65_536, "&" * 65_536, True)))
+    assert len(source.encode()) < 200_000
+    page = Page(source)
+    assert all(f"c{k}" in page.text for k in range(60))
+
+
+# --- What a student sees --------------------------------------------------------------------------
+
+
+def test_a_student_page_reveals_nothing_of_hidden_cases() -> None:
+    marker = "PLANTED"
+    planted = CaseResult(
+        marker,
+        marker,
+        marker,
+        "softmax",
+        "hidden",
+        "wrong_value",
+        0.0,
+        2.0,
+        CaseError(0.987654, 0.876543, 0.765432),
+        marker,
+        marker,
+        {"stdout": marker, "snippet": marker, "exception": marker} | details(),
+    )
+    verdicts = ("wrong_value", "raised", "skipped", "passed", "grader_fault", "wrong_shape")
+    record = replace(
+        failing(),
+        cases=tuple(replace(planted, verdict=verdict) for verdict in verdicts),
+        hidden_output=Output(marker, marker),
+        policy=PolicyResult("suspicious", (), (Violation(marker, marker, 1, 1, "static", marker),)),
+    )
+    for view in (record, replace(record, view="student"), record.for_student()):
+        source = student_page(view)
+        for secret in (marker, "0.987654", "0.876543", "0.765432", "blocks_weights", "row sums"):
+            assert secret not in source
+    assert teacher_page(record).count(marker) > 10
+
+
+def test_of_hidden_cases_clause_and_verdict_are_told() -> None:
+    page = Page(student_page(failing()))
+    assert "2 of 4 passed" in page.text
+    assert "A hidden check of this clause found wrong values." in page.text
+    assert "Timed out" in page.text
+
+
+def test_every_case_that_did_not_pass_is_on_the_page() -> None:
+    record = failing()
+    page = Page(student_page(record))
+    for case in record.cases:
+        if case.visibility == "public" and case.verdict != "passed":
+            assert case.id in page.text
+            assert case.message in page.text
+            assert case.hint in page.text
+    anchors = [at for at, case in enumerate(record.cases, 1) if case.verdict != "passed"]
+    assert {f"case-{at}" for at in anchors} <= set(page.values("id"))
+
+
+def test_a_failing_case_tells_its_inputs_its_errors_and_how_to_repeat_it() -> None:
+    page = Page(student_page(failing()))
+    for told in (
+        "blocks_weights",
+        "float64 (64, 1100)",
+        "[1, 4]",
+        "from solution import mlm_forward",
+        "line 41, in _pick_rows",
+        "ValueError: need at least one array to concatenate",
+        "row sums [1.31 0.97 0.88]",
+        "not finite",
+        "0.213457",
+    ):
+        assert told in page.text
+    assert len(page.all("mark")) == 2 * 2 * 4  # four worst elements in both answers of two cases
+
+
+def test_clauses_stand_in_the_statements_order() -> None:
+    record = failing()
+    text = student_page(record).split('id="clauses"')[1].split("</section>")[0]
+    told = [title for title in record.exercise["clauses"].values() if title in text]
+    assert sorted(told, key=text.index) == told
+    assert len(told) > 10
+
+
+@pytest.mark.parametrize(
+    "record", [failing(), violated(), KINDS["passing"]], ids=["failing", "violated", "passing"]
+)
+@pytest.mark.parametrize("page", ["student", "teacher"])
+def test_the_lines_of_the_sum_add_up_to_the_score(page: str, record: Result) -> None:
+    (table,) = [t for t in Page(PAGES[page](record)).tables if t[0] == ["Part", "Checks", "Points", "Of"]]
+    figures = [float(row[2].replace("−", "-")) for row in table[1:]]
+    assert sum(figures[:-1]) == pytest.approx(figures[-1])
+    assert figures[-1] == record.score
+    assert sum(float(row[3]) for row in table[1:-1] if row[3]) == record.max_score == float(table[-1][3])
+
+
+def test_a_file_that_can_not_be_loaded_gets_its_message_and_no_empty_tables() -> None:
+    page = Page(student_page(KINDS["not_loadable"]))
+    assert "Line 12 is not valid Python: '(' was never closed." in page.text
+    assert page.tables == []
+    assert "holds" not in page.text
+
+
+def test_a_grader_fault_costs_nothing_and_shows_no_score() -> None:
+    page = Page(student_page(KINDS["grader_fault"]))
+    assert "costs nothing" in page.text
+    assert "run again" in page.text
+    assert "no score" in page.text
+    assert "of 20 points" not in page.text
+
+
+def test_findings_are_told_with_their_lines_and_suspicions_to_the_teacher_only() -> None:
+    student, teacher = Page(student_page(violated())), Page(teacher_page(violated()))
+    for page in (student, teacher):
+        assert "Line 31, column 12" in page.text
+        assert "write the exponentials" in page.text
+        assert "−20" in page.text
+    assert "Text is run as code" not in student.text
+    assert "Text is run as code" in teacher.text
+
+
+def test_details_of_any_form_are_shown_or_passed_over() -> None:
+    for odd in (
+        {
+            "inputs": 3,
+            "worst": "x",
+            "traceback": {},
+            "obtained": None,
+            "expected": [[1], [1, 2]],
+            "snippet": 7,
+        },
+        {
+            "inputs": [{}, 4, {"values": [], "shape": "no"}],
+            "worst": [{}, {"index": [None, 1, "a"]}],
+            "traceback": [[]],
+        },
+        {
+            "obtained": [10**5000, -(10**400), True],
+            "expected": 1e400,
+            "worst": [{"obtained": 10**400, "expected": 1}],
+        },
+        {"obtained": [[[]]], "expected": [[[[1.5]]]], "unknown": object()},
+        {"worst": [{"index": [10**5000], "obtained": 10**400, "expected": 0.5}]},
+    ):
+        case = replace(named("two_heads"), verdict="wrong_value", points=0.0, details=odd)
+        Page(student_page(result({"two_heads": case})))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        max_leaves=12,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_no_value_in_the_details_breaks_a_page(value: object) -> None:
+    keys = (
+        "inputs",
+        "obtained",
+        "expected",
+        "worst",
+        "traceback",
+        "exception",
+        "stdout",
+        "stderr",
+        "snippet",
+    )
+    odd = dict.fromkeys(keys, value)
+    odd_inputs = {
+        "inputs": [{"name": value, "dtype": value, "shape": value, "values": value}],
+        "worst": [odd],
+    }
+    for given_ in (odd, odd_inputs):
+        case = replace(named("two_heads"), verdict="wrong_value", points=0.0, details=given_)
+        assert_inert(student_page(result({"two_heads": case})))
+
+
+# --- The class ------------------------------------------------------------------------------------
+
+
+def test_a_class_of_5000_stays_usable() -> None:
+    source = class_page(class_of(5_000))
+    assert len(source.encode()) < 5_000_000
+    (table,) = [t for t in Page(source).tables if t[0][:3] == ["Name", "Id", "Status"]]
+    assert len(table) == 5_001
+    assert {len(row) for row in table} == {8}
+
+
+def test_an_empty_class_has_a_page() -> None:
+    assert "Submissions" in Page(class_page([], title="Week 3")).text
+
+
+def test_a_class_page_counts_and_links() -> None:
+    results = [
+        KINDS[k] for k in ("passing", "failing", "not_loadable", "violated", "grader_fault", "suspicious")
+    ]
+    page = Page(class_page(results, title="Week 3", version="9.9"))
+    hrefs = page.values("href")
+    for one in results:
+        assert f"teacher/{one.submission.id}.html" in hrefs
+        assert f"students/{one.submission.id}.html" in hrefs
+    assert {"gradebook.csv", "results.jsonl"} <= set(hrefs)
+    assert "Week 3" in page.text
+    assert "mlm-grader 9.9" in page.text
+    (scores,) = [t for t in page.tables if t[0][0] == "Share of the full marks"]
+    assert sum(int(row[1]) for row in scores[1:]) == 5  # a fault has no score
+    (checks,) = [t for t in page.tables if t[0][0] == "Check"]
+    assert len(checks) - 1 == len(CASES)
+    shares = [int(count) / int(of) for count, of in (re.findall(r"\d+", row[1])[:2] for row in checks[1:])]
+    assert shares == sorted(shares)
+    (clauses,) = [t for t in page.tables if t[0][0] == "Clause"]
+    assert ["Softmax", "1 of 4 25 %", ""] in clauses
+    (rows,) = [t for t in page.tables if t[0][:3] == ["Name", "Id", "Status"]]
+    assert [row[3] for row in rows[1:]] == ["20", "11.5", "0", "0", "–", "20"]
+    assert rows[2][5] == "Softmax"
+
+
+def test_grader_faults_stand_apart_from_failures() -> None:
+    page = Page(class_page([KINDS["grader_fault"], KINDS["failing"]]))
+    assert "They are no failures of the students." in page.text
+    assert "Grader faults" not in Page(class_page([KINDS["failing"]])).text
+
+
+def test_a_link_stays_in_its_folder_whatever_the_id() -> None:
+    record = replace(failing(), submission=replace(failing().submission, id="../../x?y#z/javascript:1"))
+    for source in (class_page([record]), teacher_page(record)):
+        assert_inert(source)
+
+
+# --- Figures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.1, "0.1"),
+        (1 / 3, "0.333333"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+        ("nan", "nan"),
+        (True, "True"),
+    ],
+)
+def test_numbers_have_six_digits(value: object, shown: str) -> None:
+    assert number(value) == shown
+
+
+@given(st.floats(-1e6, 1e6))
+def test_points_are_written_without_trailing_zeros(value: float) -> None:
+    shown = points(value)
+    assert float(shown.replace("−", "-")) == pytest.approx(value, abs=6e-5)
+    assert not re.search(r"\.\d*0$|\.$|^−0$", shown)
+
+
+def test_the_texts_that_are_planted_are_hostile_enough() -> None:
+    assert {"<", ">", '"', "'", "&", "\x1b", "\x00", "\u202e", "\ud800"} <= set(HOSTILE)
