@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -58,6 +59,10 @@ _json_written = False
 def main() -> None:
     """Run the command line; every expected fault ends in a message and a status, never in a traceback."""
     global _started
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal without Unicode shows a sign less, not a fault.
+            stream.reconfigure(errors="replace")
     if len(sys.argv) > 2 and sys.argv[1] == "check" and not {"--help", "--snippet"} & set(sys.argv):
         # The fork server imports numpy while this process imports the rest.
         from grader.sandbox.server import ForkServer, SandboxError

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import PurePath
 from typing import Any, Literal
@@ -84,6 +85,17 @@ class CaseResult:
     message: str = ""
     hint: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+UNJUDGED = ("skipped", "grader_fault")
+
+
+def rank_broken(cases: Sequence[CaseResult], clauses: Iterable[str]) -> tuple[str, ...]:
+    """As `Result.broken_clauses`, for cases that are not in a record yet."""
+    judged: Counter[str] = Counter(c.clause for c in cases if c.verdict not in UNJUDGED)
+    failed: Counter[str] = Counter(c.clause for c in cases if c.verdict not in ("passed", *UNJUDGED))
+    order = {name: number for number, name in enumerate(clauses)}
+    return tuple(sorted(failed, key=lambda c: (-failed[c] / judged[c], order.get(c, len(order)))))
 
 
 @dataclass(frozen=True)
@@ -220,6 +232,14 @@ class Result:
             policy=replace(self.policy, suspicions=()),
             view="student",
         )
+
+    def broken_clauses(self) -> tuple[str, ...]:
+        """Clauses in which a check failed: the one with the largest share of failed checks first.
+
+        A mistake shows in many cases, but in the cases of its own clause it shows most. Clauses of equal
+        share stand in the statement's order.
+        """
+        return rank_broken(self.cases, self.exercise.get("clauses", {}))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the schema first."""

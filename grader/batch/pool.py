@@ -6,9 +6,11 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 
 from grader.batch.runner import Runner
@@ -105,8 +107,17 @@ def _start_worker(pack_path: str, reports: Path | None) -> None:
     global _runner, _reports
     # The parent decides what an interrupt means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _runner = Runner(packs.load(Path(pack_path)))
     _reports = reports
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever, and its fork servers with it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait_for([parent.sentinel])
+    os._exit(1)
 
 
 def _work(submission: Submission) -> str:

@@ -63,7 +63,7 @@ def compare(
     got = obtained.astype(np.float64)
     want = expected.astype(np.float64)
     with np.errstate(all="ignore"):
-        difference = np.abs(got - want)
+        difference = np.asarray(np.abs(got - want))
     same = (got == want) | (np.isnan(got) & np.isnan(want))
     difference[same] = 0.0
     difference[np.isnan(difference)] = np.inf

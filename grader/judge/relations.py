@@ -81,7 +81,9 @@ def differs(e: Evidence) -> Judgement:
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return Judgement("relation_violated", "An answer holds NaN or infinite values.")
     least = float(e.case.options["at_least"])
-    change = np.abs(second.astype(np.float64) - first).max(axis=-1) / _scale(first, second)
+    difference = np.atleast_1d(np.abs(second.astype(np.float64) - first))
+    # A row is what the first axis counts, however many axes it has.
+    change = difference.max(axis=tuple(range(1, difference.ndim)), initial=0.0) / _scale(first, second)
     if change.size and (change >= least).all():
         return Judgement("passed")
     smallest = float(change.min(initial=np.inf)) if change.size else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.exercise.pack import Pack, PackCase
@@ -25,6 +25,7 @@ from grader.result import (
     SubmissionInfo,
     Timing,
     Violation,
+    rank_broken,
 )
 
 MAX_DETAILED = 5
@@ -113,20 +114,35 @@ def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ..
     failed = {name for name, j in judgements.items() if j.verdict != "passed"}
     order = {case.id: case for case in pack.cases}
     results: list[CaseResult] = []
-    detailed = 0
     for case in pack.cases:
         if case.id not in judgements:
             continue
         missing = _first_missing(case, order, failed)
         if missing is not None:
             results.append(_skipped(case, f"Not counted, since {missing} did not pass."))
-            continue
-        judgement = judgements[case.id]
-        show = case.visibility == "public" and judgement.verdict != "passed" and detailed < MAX_DETAILED
-        detailed += show
-        details = case_details(pack, case, own[case.id], judgement, context.module) if show else {}
-        results.append(_case_result(case, judgement, details))
-    return tuple(results)
+        else:
+            results.append(_case_result(case, judgements[case.id]))
+    return _with_details(context, results, judgements, own)
+
+
+def _with_details(
+    context: Context,
+    results: Sequence[CaseResult],
+    judgements: Mapping[str, Judgement],
+    outcomes: Mapping[str, Sequence[StepOutcome]],
+) -> tuple[CaseResult, ...]:
+    """The results with details on the first failing public cases of the clauses that hold least."""
+    pack = context.pack
+    ranks = {clause: n for n, clause in enumerate(rank_broken(results, pack.exercise.clauses))}
+    failing = [r for r in results if r.visibility == "public" and r.verdict not in ("passed", "skipped")]
+    chosen = {r.id for r in sorted(failing, key=lambda r: ranks[r.clause])[:MAX_DETAILED]}
+    cases = {case.id: case for case in pack.cases}
+    return tuple(
+        replace(r, details=case_details(pack, cases[r.id], outcomes[r.id], judgements[r.id], context.module))
+        if r.id in chosen
+        else r
+        for r in results
+    )
 
 
 def _first_missing(case: PackCase, cases: Mapping[str, PackCase], failed: set[str]) -> str | None:
@@ -139,7 +155,7 @@ def _first_missing(case: PackCase, cases: Mapping[str, PackCase], failed: set[st
     return None
 
 
-def _case_result(case: PackCase, judgement: Judgement, details: Mapping[str, Any]) -> CaseResult:
+def _case_result(case: PackCase, judgement: Judgement) -> CaseResult:
     passed = judgement.verdict == "passed"
     error = None
     if judgement.comparison is not None and case.tolerance is not None:
@@ -158,7 +174,6 @@ def _case_result(case: PackCase, judgement: Judgement, details: Mapping[str, Any
         error=error,
         message=judgement.message,
         hint="" if passed else case.hint,
-        details=details,
     )
 
 
@@ -287,7 +302,7 @@ def _sentence(
     counted = [c for c in cases if c.verdict not in ("passed", "skipped")]
     if not counted:
         return "Some checks were not run."
-    clause = counted[0].clause
+    clause = rank_broken(cases, pack.exercise.clauses)[0]
     title = pack.exercise.clauses.get(clause, {}).get("title", clause)
     passed = sum(c.verdict == "passed" for c in cases)
-    return f"{passed} of {len(cases)} checks passed; the first clause that does not hold: {title}."
+    return f"{passed} of {len(cases)} checks passed; what holds least: {title}."

@@ -29,7 +29,8 @@ def prepare_folder(folder: Path, *, fresh: bool) -> None:
         if folder.exists() and not folder.is_dir():
             raise GraderError(f"{folder} is no folder; name one for --out")
         if folder.is_dir():
-            present = sorted(p.name for p in folder.iterdir())
+            # A run that was killed at its very beginning left empty folders only.
+            present = sorted(p.name for p in folder.iterdir() if not _is_empty_folder_of_ours(p))
             if present and GRADEBOOK not in present:
                 shown = ", ".join(present[:3]) + (" …" if len(present) > 3 else "")
                 raise GraderError(
@@ -42,6 +43,10 @@ def prepare_folder(folder: Path, *, fresh: bool) -> None:
         (folder / TEACHER).mkdir(exist_ok=True)
     except OSError as error:
         raise GraderError(f"{folder} can't be written: {error.strerror}") from None
+
+
+def _is_empty_folder_of_ours(path: Path) -> bool:
+    return path.name in (STUDENTS, TEACHER) and path.is_dir() and not any(path.iterdir())
 
 
 def _remove_earlier(folder: Path) -> None:

@@ -573,7 +573,9 @@ def _submission(result: Result, factor: int) -> dict[str, Any]:
         for name, title in titles.items()
         if (t := tallies.get(name))
     ]
+    ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
     failing = [c for c in cases if c.case.verdict not in ("passed", "skipped", "grader_fault")]
+    failing.sort(key=lambda c: ranks[c.case.clause])
     return {
         "result": result,
         "exercise": one_line(str(result.exercise.get("title") or result.exercise.get("name", "")), 200),
@@ -752,14 +754,8 @@ def _bins(results: Iterable[Result]) -> list[_Bin]:
     return bins
 
 
-def _first_failing(result: Result, order: Mapping[str, int]) -> str | None:
-    """The first clause in the statement's order that a case found broken."""
-    failing = {c.clause for c in result.cases if c.verdict not in ("passed", "skipped", "grader_fault")}
-    return min(failing, key=lambda clause: order[clause]) if failing else None
-
-
-def _row(result: Result, titles: Mapping[str, str], order: Mapping[str, int]) -> _Row:
-    clause = _first_failing(result, order)
+def _row(result: Result, titles: Mapping[str, str]) -> _Row:
+    broken = result.broken_clauses()
     return _Row(
         id=one_line(result.submission.id, 80),
         href=result.submission.id,
@@ -767,7 +763,7 @@ def _row(result: Result, titles: Mapping[str, str], order: Mapping[str, int]) ->
         status=result.status,
         score=result.score,
         policy=result.policy.status,
-        clause=titles[clause] if clause is not None else "",
+        clause=titles[broken[0]] if broken else "",
         failed=sum(c.verdict not in ("passed", "skipped", "grader_fault") for c in result.cases),
         seconds=f"{result.timing.wall_s:.3f}",
     )
@@ -797,7 +793,6 @@ def _class(results: Sequence[Result], title: str, version: str) -> dict[str, Any
                 broken.add(case.clause)
         for clause in broken:
             failing[clause] = failing.get(clause, 0) + 1
-    order = {name: at for at, name in enumerate(titles)}
     examined = len(results) - counts["grader_fault"] - counts["not_loadable"]
     shares = [
         _Share(
@@ -825,7 +820,7 @@ def _class(results: Sequence[Result], title: str, version: str) -> dict[str, Any
         "median": _median(scores),
         "mean": math.fsum(scores) / len(scores) if scores else None,
         "max_score": max((r.max_score for r in results), default=0.0),
-        "rows": [_row(r, titles, order) for r in results],
+        "rows": [_row(r, titles) for r in results],
         "clauses": sorted(
             (_Share(titles[name], "", count, examined) for name, count in failing.items()),
             key=lambda share: -share.count,

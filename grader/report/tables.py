@@ -26,5 +26,9 @@ def gradebook_csv(results: Iterable[Result]) -> str:
         for member in result.submission.members or (result.submission.name,):
             row = [result.submission.id, member, result.status, score, result.max_score]
             row += [result.policy.status, result.message]
-            writer.writerow([csv_cell(one_line(cell, 1_000)) if isinstance(cell, str) else cell for cell in row])
+            writer.writerow([_cell(cell) for cell in row])
     return text.getvalue()
+
+
+def _cell(value: str | float) -> str | float:
+    return csv_cell(one_line(value, 1_000)) if isinstance(value, str) else value

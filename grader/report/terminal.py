@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -48,6 +49,7 @@ def check_report(result: Result, *, show_all: bool = False, source: str = "") ->
         show_all: Explain every failing public case.
         source: The submission's text, for the lines of her traceback.
     """
+    path = result.submission.path
     result = result.for_student()
     parts: list[RenderableType] = [_headline(result)]
     for violation in result.policy.violations:
@@ -59,10 +61,12 @@ def check_report(result: Result, *, show_all: bool = False, source: str = "") ->
         parts.append(Text(said, style="red"))
     if result.status in ("failed", "passed") and result.cases:
         parts.append(_clauses(result))
+        ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
         failing = [c for c in result.cases if c.verdict not in ("passed", "skipped")]
+        failing.sort(key=lambda c: ranks[c.clause])
         explained = [c for c in failing if c.visibility == "public"]
         for case in explained if show_all else explained[:1]:
-            parts.append(_explain(case, source))
+            parts.append(_explain(case, source, path))
         more = len(failing) - (len(explained) if show_all else len(explained[:1]))
         if more > 0:
             others = [c.id for c in failing if c.visibility == "public"][0 if show_all else 1 :]
@@ -111,7 +115,7 @@ def _clauses(result: Result) -> Table:
     return table
 
 
-def _explain(case: CaseResult, source: str) -> RenderableType:
+def _explain(case: CaseResult, source: str, path: str) -> RenderableType:
     title = f"  {clean(case.title, 100)}" if case.title else ""
     parts: list[RenderableType] = [
         Text.assemble(("✗ ", "red"), (case.id, "bold"), title, (f"  ({words(case.verdict)})", "red")),
@@ -133,7 +137,8 @@ def _explain(case: CaseResult, source: str) -> RenderableType:
         if details.get(name):
             parts.append(_printed(label, details[name]))
     if details.get("snippet"):
-        parts.append(Text(f"reproduce it: grader check … --case {case.id} --snippet", style="dim"))
+        command = f"grader check {shlex.quote(clean(path, 200))} --case {case.id} --snippet"
+        parts.append(Text(f"reproduce it: {command}", style="dim"))
     return Padding(Group(*parts), (1, 0, 0, 0))
 
 

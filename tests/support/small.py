@@ -155,7 +155,10 @@ CASES: list[dict[str, Any]] = [
         "clause": "scale",
         "points": 2,
         "dims": {"N": 3, "D": 4, "K": 2, "factor": 1},
-        "arrays": {"x": {"scale": 3, "edits": [{"at": [0, "*"], "to": 0.25}]}},
+        "arrays": {
+            "x": {"scale": 3, "edits": [{"at": [0, "*"], "to": 0.25}], "layout": "fortran"},
+            "w": {"layout": "strided"},
+        },
     },
     {
         "id": "no_rows",

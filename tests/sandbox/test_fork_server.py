@@ -1,0 +1,285 @@
+"""Fork servers start clean, stay clean, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sandbox_runs import IMPATIENT, LIMITS, X, configured, only_step, phase, run, said
+
+from grader.sandbox import server as server_module
+from grader.sandbox.execution import Program, execute
+from grader.sandbox.server import ForkServer, PackageMissingError, SandboxError
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], object]) -> bool:
+    """Whether it comes true, given ample time."""
+    for _ in range(3000):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def open_descriptors(pid: int | str = "self") -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_a_fork_server_has_one_thread(own_server: ForkServer) -> None:
+    assert len(os.listdir(f"/proc/{own_server.pid}/task")) == 1
+
+
+def test_a_fork_server_with_threads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = configured()
+    try:
+        monkeypatch.setattr(server, "_receive", lambda: ({"ready": True, "threads": 2}, []))
+        with pytest.raises(SandboxError, match="2 threads"):
+            server.wait_ready()
+    finally:
+        server.close()
+
+
+def test_a_package_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "installed", lambda package: False)
+    with pytest.raises(PackageMissingError, match=r"torch is not installed.*mlm-grader\[torch\]"):
+        ForkServer("torch")
+
+
+def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "SERVER_KINDS", {"numpy": ("no_such_package_here",)})
+    server = configured()
+    try:
+        with pytest.raises(SandboxError, match="no_such_package_here can't be imported"):
+            server.wait_ready()
+    finally:
+        server.close()
+
+
+def test_a_server_that_is_gone_is_told_on_every_use() -> None:
+    server = configured()
+    server.wait_ready()
+    os.kill(server.pid, signal.SIGKILL)
+    assert wait_for(lambda: not alive(server.pid))
+    for _ in range(2):
+        with pytest.raises(SandboxError, match="numpy fork server is gone"):
+            run(server, "def f(x): return x")
+    server.close()
+    server.close()
+
+
+def test_what_a_server_wrote_before_it_ended_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_package_paths", lambda names: [])
+    server = ForkServer()
+    try:
+        with pytest.raises(SandboxError, match="numpy"):
+            server.configure(["numpy"], {"rules": []})
+            server.wait_ready()
+    finally:
+        server.close()
+
+
+def test_fifty_executions_leak_no_descriptor_and_no_process(own_server: ForkServer) -> None:
+    def use(n: int) -> None:
+        source = [
+            "def f(x): return x",
+            "def f(x): raise ValueError",
+            "import os\ndef f(x): os._exit(1)",
+            "import os\nos._exit(1)",
+            "def f(x: ",
+        ][n % 5]
+        run(own_server, source, [phase("public", X), phase("hidden", X)])
+
+    for n in range(5):
+        use(n)
+    ours, theirs = open_descriptors(), open_descriptors(own_server.pid)
+    for n in range(50):
+        use(n)
+    assert open_descriptors() == ours and open_descriptors(own_server.pid) == theirs
+    assert children(own_server.pid) == []
+
+
+def test_a_failed_execution_leaks_no_descriptor() -> None:
+    server = configured()
+    server.wait_ready()
+    os.kill(server.pid, signal.SIGKILL)
+    assert wait_for(lambda: not alive(server.pid))
+    with pytest.raises(SandboxError):
+        run(server, "def f(x): return x")
+    before = open_descriptors()
+    for _ in range(5):
+        with pytest.raises(SandboxError):
+            run(server, "def f(x): return x")
+    assert open_descriptors() == before
+    server.close()
+
+
+def test_closing_leaves_no_server_and_no_descriptor() -> None:
+    before = open_descriptors()
+    server = configured()
+    assert only_step(run(server, "def f(x): return x")).state == "returned"
+    server.close()
+    assert not alive(server.pid) and open_descriptors() == before
+
+
+def test_closing_before_anything_was_asked_works() -> None:
+    server = ForkServer()
+    server.close()
+    assert not alive(server.pid)
+
+
+def test_a_judge_that_stops_in_the_middle_leaves_no_child_and_a_usable_server(own_server: ForkServer) -> None:
+    def stop(report: object) -> bool:
+        raise KeyboardInterrupt
+
+    program = Program("def f(x): return x", "solution.py", "solution", "f")
+    before = open_descriptors()
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            execute(own_server, program, [phase("public")], LIMITS, go_on=stop)
+        assert children(own_server.pid) == [] and open_descriptors() == before
+        assert only_step(run(own_server, "def f(x): return x")).state == "returned"
+
+
+def test_an_interrupt_from_the_terminal_reaches_no_child(own_server: ForkServer) -> None:
+    source = "import os\ndef f(x): return str(os.getpgid(0) == os.getppid() and os.getsid(0) == os.getppid())"
+    assert said(only_step(run(own_server, source))) == "True"
+    os.kill(own_server.pid, signal.SIGINT)
+    assert only_step(run(own_server, source)).state == "returned"
+
+
+OWNER = """
+import sys
+sys.path[:0] = [{here!r}, {root!r}]
+from sandbox_runs import configured, run, Limits
+server = configured()
+server.wait_ready()
+print(server.pid, flush=True)
+run(server, {source!r}, limits=Limits(seconds_per_call=600, seconds=600))
+"""
+
+
+@pytest.mark.parametrize("source", ["def f(x):\n    while True: pass", "import time\ntime.sleep(3600)"])
+def test_nothing_outlives_a_judge_that_was_killed(source: str) -> None:
+    script = textwrap.dedent(OWNER).format(here=str(HERE), root=str(ROOT), source=source)
+    owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        assert owner.stdout is not None
+        server = int(owner.stdout.readline())
+        assert wait_for(lambda: children(server))
+        (child,) = children(server)
+        assert alive(server) and alive(child)
+    finally:
+        owner.kill()
+        owner.wait()
+        assert owner.stdout is not None
+        owner.stdout.close()
+    assert wait_for(lambda: not alive(child)) and wait_for(lambda: not alive(server))
+
+
+def test_a_child_ends_with_its_server() -> None:
+    server = configured()
+    server.wait_ready()
+    pids: list[int] = []
+
+    def harm(report: object) -> bool:
+        pids.extend(children(server.pid))
+        os.kill(server.pid, signal.SIGKILL)
+        return True
+
+    program = Program("def f(x):\n    while True: pass", "solution.py", "solution", "f")
+    with pytest.raises(SandboxError):
+        execute(server, program, [phase("public")], LIMITS, go_on=harm)
+    assert len(pids) == 1 and wait_for(lambda: not alive(pids[0]))
+    server.close()
+
+
+def test_a_killed_child_is_not_taken_for_a_fault_of_the_server(own_server: ForkServer) -> None:
+    def harm(report: object) -> bool:
+        for pid in children(own_server.pid):
+            os.kill(pid, signal.SIGKILL)
+        return True
+
+    program = Program("def f(x): return x", "solution.py", "solution", "f")
+    result = execute(own_server, program, [phase("public")], LIMITS, go_on=harm)
+    assert result.load is not None and result.load.state == "crashed"
+    assert "killed from outside" in result.load.detail
+
+
+def test_a_server_uses_no_time_between_submissions(own_server: ForkServer) -> None:
+    run(own_server, "def f(x):\n    while True: pass", limits=IMPATIENT)
+    fields = Path(f"/proc/{own_server.pid}/stat").read_text().rpartition(")")[2].split()
+    assert fields[0] == "S"
+
+
+def test_modules_of_the_grader_cannot_be_imported_by_name(server: ForkServer) -> None:
+    for name in ("grader", "grader.judge.compare", "grader.sandbox.inside.child", "reference", "tests"):
+        load = run(server, f"import {name}").load
+        assert load is not None and load.failure is not None
+        assert "ModuleNotFoundError" in (load.failure.type, *load.failure.bases)
+
+
+TORCH = """
+import torch
+def f(x):
+    t = torch.from_numpy(x)
+    {body}
+"""
+
+
+@pytest.mark.slow
+def test_tensors_in_every_form() -> None:
+    from grader.outcomes import ArrayValue
+
+    server = configured("torch")
+    try:
+        server.wait_ready()
+
+        def answer(body: str, **options: bool) -> tuple[object, ...]:
+            outcome = only_step(run(server, TORCH.format(body=body), [phase("public", X, **options)]))
+            value = outcome.value
+            assert isinstance(value, ArrayValue), outcome
+            return value.kind, value.dtype, value.shape, value.data is not None, outcome.overwritten
+
+        whole = ("tensor", "float64", (2, 3), True, frozenset())
+        assert answer("return t * 2") == whole
+        assert answer("return (t.clone().requires_grad_() * 2)") == whole
+        assert answer("return torch.nn.Parameter(t * 2)") == whole
+        assert answer("return (t * 2).T.contiguous().T") == whole
+        assert answer("return torch.conj(t + 0j).imag") == whole
+        assert answer("return (t * 2).bfloat16()") == ("tensor", "bfloat16", (2, 3), False, frozenset())
+        assert answer("return (t * 2).to_sparse()") == ("tensor", "float64", (2, 3), False, frozenset())
+        assert answer("return (t * 2).to('meta')") == ("tensor", "float64", (2, 3), False, frozenset())
+        half = answer("return (t * 2).to(torch.float8_e5m2)")
+        assert half[0] == "tensor" and half[2:4] == ((2, 3), False)
+        assert answer("t += 1; return t * 2", read_only=True)[4] == {0}
+        assert answer("return t + 1", read_only=True)[4] == frozenset()
+        bomb = run(server, TORCH.format(body="return torch.ones(10**11)"))
+        assert only_step(bomb).state == "out_of_memory"
+        assert len(os.listdir(f"/proc/{server.pid}/task")) == 1
+    finally:
+        server.close()
