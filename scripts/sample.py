@@ -31,7 +31,12 @@ def make_sample() -> tuple[str, str]:
     submission = collect([SUBMISSION], pack.exercise.entry).submissions[0]
     with Runner(pack) as runner:
         result = runner.grade(submission)
-    result = replace(result, timing=Timing(), exercise={**result.exercise, "pack": "sha256:" + "0" * 64})
+    result = replace(
+        result,
+        submission=replace(result.submission, path=SUBMISSION.name),
+        timing=Timing(),
+        exercise={**result.exercise, "pack": "sha256:" + "0" * 64},
+    )
     console = Console(file=io.StringIO(), width=96, color_system=None, highlight=False)
     console.print(check_report(result, source=submission.source or ""))
     text = "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"  # type: ignore[attr-defined]

@@ -92,6 +92,14 @@ def _round_up(value: float) -> float:
     return float(f"{math.ceil(value / unit - 1e-9) * unit:.1e}")
 
 
+def smallest_change(check: Relation, answers: list[Array]) -> float:
+    """The smallest relative change of the rows that a ``differs`` relation names."""
+    first = answers[0] if check.rows is None else answers[0][check.rows]
+    second = answers[1] if check.other_rows is None else answers[1][check.other_rows]
+    scale = float(max(np.max(np.abs(first), initial=0.0), np.max(np.abs(second), initial=0.0))) or 1.0
+    return float(np.min(np.max(np.abs(second - first), axis=-1), initial=np.inf)) / scale
+
+
 def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array]) -> Measured:
     """What is frozen of one case.
 
@@ -101,8 +109,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
         answers: The reference's answer to each of its calls.
 
     Raises:
-        ExerciseError: The case can't be told from rounding and should check ``finite`` only, or the
-            reference itself does not show the relation.
+        ExerciseError: The case can't be told from rounding and should check ``finite`` only, or its
+            answer does not change where it must.
     """
     case = assembled.case
     placed = assembled.placed
@@ -128,8 +136,17 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     tolerance = case.tolerance or float(f"{FACTOR * noise:.1e}")
     if relation in ("inputs_unchanged", "output_not_aliased", "earlier_answer_kept"):
         return Measured(inputs=digest)
-    if relation == "differs":
-        return Measured(inputs=digest, noise=noise, float64_noise=float64_noise, run=worst.run)
+    if isinstance(case.check, Relation) and relation == "differs":
+        change = smallest_change(case.check, answers)
+        if change < case.check.at_least:
+            raise fault(f"the reference's answer changes by only {change:.1g} of its magnitude")
+        return Measured(
+            inputs=digest,
+            noise=noise,
+            float64_noise=float64_noise,
+            run=worst.run,
+            at_least=float(f"{change:.2g}"),
+        )
     if tolerance > USELESS:
         raise fault(
             f"honest runs differ by {noise:.1g} of the answer, so a tolerance would let mistakes through; "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.errors import ExerciseError, Problem
@@ -64,6 +66,11 @@ def _possible(exercise: Exercise, dims: dict[str, int]) -> bool:
     return all(evaluate(c, dims) for c in exercise.constraints if names(c) <= dims.keys())
 
 
+def _member_seed(seed: int, number: int) -> int:
+    digest = hashlib.sha256(f"{seed} {number}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
 def draw_batch(exercise: Exercise, entry: Entry) -> list[Descriptor]:
     """The batch's descriptors: as many as asked for, no two of the same dims while others are left.
 
@@ -105,11 +112,14 @@ def draw_batch(exercise: Exercise, entry: Entry) -> list[Descriptor]:
     spare: list[Descriptor] = []
     for descriptor in drawn:
         key = repr((sorted(descriptor.dims.items()), descriptor.dtype))
-        # Hypothesis likes small seeds; equal seeds would give related arrays.
-        used = descriptor.seed in {d.seed for d in fresh}
-        (spare if key in seen or used else fresh).append(descriptor)
+        (spare if key in seen else fresh).append(descriptor)
         seen.add(key)
-    chosen = (fresh + spare)[: batch.count]
+    # Hypothesis likes small numbers, draws some twice, and takes others from the modules that happen to be
+    # loaded: such seeds would give related arrays, and others in another process.
+    chosen = [
+        replace(descriptor, seed=_member_seed(batch.seed, number))
+        for number, descriptor in enumerate((fresh + spare)[: batch.count], start=1)
+    ]
     if len(chosen) < batch.count:
         message = f"{spec.id}: only {len(chosen)} of {batch.count} cases could be drawn; widen the ranges"
         raise ExerciseError([Problem(entry.file, entry.line, "random.count", message)])

@@ -38,5 +38,5 @@ class Submission:
     @property
     def module(self) -> str:
         """The name under which the file runs: its stem, made an identifier."""
-        stem = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in PurePath(self.path).stem)
+        stem = "".join(c if f"_{c}".isidentifier() else "_" for c in PurePath(self.path).stem)
         return stem if stem.isidentifier() else f"_{stem}"

@@ -58,4 +58,5 @@ def decode(raw: bytes) -> Text:
 
 
 def _declares_encoding(raw: bytes) -> bool:
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
     return any(b"coding" in line and line.lstrip().startswith(b"#") for line in raw.split(b"\n", 2)[:2])

@@ -105,7 +105,7 @@ class Report:
         self.violations: list[Finding] = []
         self.suspicious: list[Finding] = []
         self.notes: list[Finding] = []
-        self._unused: list[Binding] = []
+        self._unnamed: list[Unit] = []  # values bound to names that cannot be told
         self._texts: set[ast.Call] = set()
         self._text_units: list[tuple[Unit, Unit]] = []
 
@@ -130,8 +130,11 @@ class Report:
         """Names that are put into the module's namespace as texts."""
         stores = self.program.global_stores
         for key, value, unit in stores:
-            for name in self.resolver.constants(key)[0]:
+            found, complete = self.resolver.constants(key)
+            for name in found:
                 self.program.bind_global(name, value, unit)
+            if not complete:
+                self._unnamed.append(unit)
         for store in self.program.stores:
             if store.attr_expr is not None:
                 names, complete = self.resolver.constants(store.attr_expr)
@@ -154,6 +157,9 @@ class Report:
         for store in program.stores:
             if store.attr_expr is not None and store.attr is None and reach.units:
                 reach.store_unnamed(store)
+        for unit in self._unnamed:
+            if reach.units and (unit.func is None or unit.func in reach.executed()):
+                reach.add(unit)
         for outer, inner in self._text_units:
             if outer in executed or outer in reach.units:
                 reach.add(inner)
@@ -196,7 +202,6 @@ class Report:
                     self.suspicious.extend(inspector.suspicions(node))
 
     def _imports(self, inspector: Inspector, reach: Reach) -> None:
-        self._unused = []
         for binding in self.program.import_bindings:
             rule = self.rules.banned(binding.lib)
             if rule is None:

@@ -309,7 +309,11 @@ class Resolver(texts.Scenery):
         self._cyclic.discard(node)
         before = self._seeds.get(node, ())
         if any(value not in before and not isinstance(value, Result | Unknown | Own) for value in values):
-            fresh = [value for value in values if isinstance(value, Named | Function | OwnClass | Instance)]
+            fresh = [
+                value
+                for value in values
+                if isinstance(value, Named | Function | OwnClass | Instance | Container)
+            ]
             if any(value not in before for value in fresh):
                 self._seeds[node] = _union([before, tuple(fresh)])
                 self.dirty = True
@@ -472,17 +476,24 @@ class Resolver(texts.Scenery):
             return [self._resolve(node.value)]
         return [ANYTHING]
 
-    def leaves(self, values: Values, depth: int = 0) -> Values:
+    def leaves(self, values: Values) -> Values:
         """The values themselves, with containers replaced by their members at any depth."""
-        if depth > 6 or not any(isinstance(value, Container | Bag) for value in values):
+        if not any(isinstance(value, Container | Bag) for value in values):
             return values
-        parts: list[Values] = []
-        for value in values:
+        # A container may hold itself, so each is opened once.
+        found: dict[Value, None] = {}
+        opened: set[object] = set()
+        waiting = list(reversed(values))
+        while waiting:
+            value = waiting.pop()
             if isinstance(value, Container | Bag):
-                parts.append(self.leaves(self.elements((value,)), depth + 1))
+                key: object = value.node if isinstance(value, Container) else value
+                if key not in opened and len(opened) < MOST_VALUES:
+                    opened.add(key)
+                    waiting.extend(reversed(self.elements((value,))))
             else:
-                parts.append((value,))
-        return self._merge(parts)
+                found[value] = None
+        return self._merge([tuple(found)])
 
     # --- attributes -------------------------------------------------------------------------------
 
@@ -492,8 +503,8 @@ class Resolver(texts.Scenery):
     def member(self, value: Value, attr: str) -> Values:
         """What an attribute of a value may be."""
         if isinstance(value, Lib):
-            if attr in _WRAPPED:
-                return (value,)
+            if attr in _WRAPPED or value.name.count(f".{attr}") >= 2:
+                return (value,)  # node = node.next in a loop would give ever longer names
             parts = [lib(f"{value.name}.{attr}")]
             if attr in self._stores:
                 parts.extend(self.stored(attr, None))
@@ -987,7 +998,7 @@ class Resolver(texts.Scenery):
                 parts.append(self._named(node, (value,), self.texts.names(key), None))
             elif isinstance(value, Container):
                 found = None
-                for constant in self.texts.values(key) if not isinstance(key, ast.Constant) else [key.value]:
+                for constant in self.texts.keys(key):
                     found = None if constant is texts.UNKNOWN else self._element_at(value, constant)
                     if found is None:
                         break
@@ -999,7 +1010,7 @@ class Resolver(texts.Scenery):
             elif isinstance(value, Lib):
                 # A library object that is looked up by text, as torch.ops.aten["gelu"].
                 names, complete = self.texts.names(key)
-                parts.append((Result(value.name),))
+                parts.append((Result(value.name),) if names else (Result(value.name), value))
                 if names and complete and (value.name == "builtins" or self.rules.may_hold(value.name)):
                     parts.append(self._named(node, (value,), (names, True), None))
             elif isinstance(value, Result):

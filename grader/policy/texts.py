@@ -16,7 +16,9 @@ from grader.policy.scopes import Binding, Call, Func
 
 MOST_VALUES = 64
 DEEPEST = 40
-MOST_STEPS = 40_000
+MOST_STEPS = 200_000
+MOST_AT_ONCE = 4_000  # what one lookup may cost; beyond it, its name counts as unknown
+MOST_FOR_A_KEY = 200
 
 
 class _Unknown:
@@ -65,6 +67,7 @@ class Texts:
         self._busy: set[object] = set()
         self._depth = 0
         self._steps = 0
+        self._until = 0
         self.exhausted = False
 
     def names(self, node: ast.expr, env: Env | None = None) -> tuple[list[str], bool]:
@@ -73,14 +76,22 @@ class Texts:
         found = [value for value in values if isinstance(value, str)]
         return list(dict.fromkeys(found)), all(value is not UNKNOWN for value in values)
 
-    def values(self, node: ast.expr, env: Env | None = None) -> Constants:
+    def keys(self, node: ast.expr) -> Constants:
+        """The constants a key may be; not worth much work, since without it every member counts."""
+        return self.values(node, at_most=MOST_FOR_A_KEY)
+
+    def values(self, node: ast.expr, env: Env | None = None, *, at_most: int = MOST_AT_ONCE) -> Constants:
         """The constants an expression may be, UNKNOWN among them for what cannot be told."""
         if isinstance(node, ast.Constant):
             return [node.value]
         if env is None and node in self._memo:
             return self._memo[node]
+        if self._depth == 0:
+            self._until = self._steps + at_most
         self._steps += 1
-        if self._steps > MOST_STEPS or self._depth > DEEPEST:
+        if self._steps > self._until or self._depth > DEEPEST:
+            return [UNKNOWN]
+        if self._steps > MOST_STEPS:
             self.exhausted = True
             return [UNKNOWN]
         if env is None:
@@ -342,8 +353,7 @@ class Texts:
         targets = [self._bound_at[name] for name in ast.walk(generator.target) if name in self._bound_at]
         for item in _elements(sources[0]):
             self._steps += 1
-            if self._steps > MOST_STEPS:
-                self.exhausted = True
+            if self._steps > self._until:
                 raise Unfoldable
             inner = dict(env)
             for binding in targets:

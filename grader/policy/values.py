@@ -96,6 +96,12 @@ class Container(Value):
     def __init__(self, node: ast.expr) -> None:
         self.node = node
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Container) and other.node is self.node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
 
 class Bag(Value):
     """A container of which only the members are known."""

@@ -1649,6 +1649,27 @@ CASES: dict[str, tuple[str, str]] = {
             return ¤lib.nn.GELU()(x)
         """,
     ),
+    "globals_under_an_unknown_name": (
+        T,
+        """
+        import torch
+        globals()[input()] = ¤torch.softmax
+        def mlm_forward(x):
+            return act(x)
+        """,
+    ),
+    "container_that_holds_itself": (
+        T,
+        """
+        import torch
+        a = [torch]
+        a = [a, list(a), a + [a]]
+        a.append(a)
+        def mlm_forward(x):
+            for lib in zip(a):
+                return ¤lib[0].softmax(x)
+        """,
+    ),
     "with_block_may_stop_early": (
         T,
         """

@@ -1,0 +1,46 @@
+"""Small classes of submissions, for tests of the batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from support.small import MUTATES, RIGHT, WRONG
+
+from grader.intake.folders import collect
+from grader.intake.submission import Submission
+from grader.result import Result
+
+SOURCES = {
+    "ann": RIGHT,
+    "bob": WRONG,
+    "cem": MUTATES,
+    "dot": "def row_scale(x: \n",
+    "eve": "import os\ndef row_scale(x, w, factor): os._exit(1)\n",
+    "fay": "print('hello')\ndef row_scale(x, w, factor): raise ValueError(x.shape)\n",
+    "gil": RIGHT.replace("(x @ w)", "np.einsum('nd,dk->nk', x, w)"),
+    "hal": "import numpy as np\ndef row_scale(x, w, factor): return np.zeros((len(x), w.shape[1]))\n",
+}
+
+
+def write_class(folder: Path, sources: dict[str, str] | None = None) -> list[Submission]:
+    """A folder of submissions, and what the intake makes of it."""
+    folder.mkdir(exist_ok=True)
+    for name, source in (SOURCES if sources is None else sources).items():
+        (folder / f"{name}.py").write_text(source, "utf-8")
+    return submissions_in(folder)
+
+
+def submissions_in(folder: Path) -> list[Submission]:
+    return list(collect([folder], "row_scale").submissions)
+
+
+def told(result: Result) -> dict[str, Any]:
+    """The record without what differs from run to run."""
+    data = result.to_dict()
+    data.pop("timing")
+    return data
+
+
+def by_id(results: Any) -> dict[str, dict[str, Any]]:
+    return {result.submission.id: told(result) for result in results}

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.small import small_pack
+
+from grader.batch.runner import Runner
+from grader.exercise.pack import Pack
+
+LIMITS = {"seconds_per_call": 0.25, "seconds": 20, "memory": "256 MiB", "output": "4 KiB"}
+
+
+@pytest.fixture(scope="session")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    """A small exercise with an impatient clock."""
+    return small_pack(tmp_path_factory.mktemp("exercise"), exercise={"limits": LIMITS})
+
+
+@pytest.fixture(scope="session")
+def shared_runner(pack: Pack) -> Iterator[Runner]:
+    with Runner(pack) as runner:
+        yield runner

@@ -1,0 +1,219 @@
+"""The commands work from any folder, and write where and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import ROOT, Done, grader
+from conftest import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, SUBMISSIONS
+from support.small import RIGHT, WRONG
+
+import grader as package
+
+# --- where it runs ----------------------------------------------------------------------------
+
+
+def test_it_works_from_below_the_root(home: Path) -> None:
+    assert grader("check", "right.py", cwd=home / "class").status == 0
+
+
+def test_it_works_from_elsewhere_with_a_root_or_a_pack(home: Path, tmp_path: Path) -> None:
+    path = home / "class" / "wrong.py"
+    from_root = grader("check", path, "--root", home, "--json", cwd=tmp_path)
+    named = grader("check", path, "--exercise", "row_scale", "--json", cwd=tmp_path, GRADER_ROOT=str(home))
+    packed = grader("check", path, "--exercise", home / "row_scale.pack", "--json", cwd=tmp_path)
+    for done in (from_root, named, packed):
+        assert done.status == 1
+        for record in done.json:
+            record.pop("timing")
+    assert json.dumps(from_root.json[0]["cases"]) == json.dumps(packed.json[0]["cases"])
+    assert from_root.json[0]["exercise"] == named.json[0]["exercise"]
+
+
+def test_a_root_in_the_environment_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ann.py").write_text(RIGHT)
+    done = grader("check", "ann.py", cwd=tmp_path, GRADER_ROOT=str(tmp_path))
+    assert done.status == 2 and "GRADER_ROOT" in done.err
+
+
+def test_the_version_and_the_help_are_there(tmp_path: Path) -> None:
+    assert grader("--version", cwd=tmp_path).out == f"grader {package.__version__}\n"
+    shown = grader("--help", cwd=tmp_path)
+    assert shown.status == 0
+    for command in ("check", "grade", "validate", "pack", "report"):
+        assert command in shown.out
+
+
+# --- pack -------------------------------------------------------------------------------------
+
+
+def test_packs_are_written_and_a_students_holds_nothing_hidden(home: Path, tmp_path: Path) -> None:
+    full, student = tmp_path / "a" / "full.pack", tmp_path / "student.pack"
+    assert grader("pack", "row_scale", "--out", full, cwd=home).status == 0
+    said = grader("pack", "--student", "--out", student, cwd=home)
+    assert said.status == 0 and "student pack of row_scale" in said.out
+    for text in (HIDDEN_ID, HIDDEN_TITLE, HIDDEN_HINT, "x_matters", "drawn_01"):
+        assert text.encode() in full.read_bytes() or text == HIDDEN_TITLE
+        assert text.encode() not in student.read_bytes()
+    done = grader("check", home / "class" / "right.py", "--exercise", student, "--json", cwd=tmp_path)
+    assert done.status == 0 and {c["visibility"] for c in done.json[0]["cases"]} == {"public"}
+    assert "hidden checks were not run" in done.json[0]["message"]
+
+
+# --- parts of an exercise ---------------------------------------------------------------------
+
+
+def test_a_case_and_a_clause_can_be_run_alone(home: Path) -> None:
+    one = grader("check", "class/wrong.py", "--case", "ones_row", "--json", cwd=home)
+    assert one.status == 0 and [c["id"] for c in one.json[0]["cases"]] == ["ones_row"]
+    some = grader("check", "class/wrong.py", "--clause", "scale", "--case", "ones_row", "--json", cwd=home)
+    assert some.status == 1
+    assert {c["clause"] for c in some.json[0]["cases"]} == {"scale", "product"}
+
+
+def test_the_snippet_runs_and_shows_both_answers(home: Path, tmp_path: Path) -> None:
+    done = grader("check", home / "class" / "wrong.py", "--case", "large_rows", "--snippet", cwd=home)
+    assert done.status == 0
+    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "try.py").write_text(done.out)
+    ran = subprocess.run([sys.executable, "try.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    obtained, expected = ran.stdout.split("expected:")
+    record = grader("check", "class/wrong.py", "--case", "large_rows", "--json", cwd=home).json[0]["cases"][0]
+    for shown, key in ((obtained, "obtained"), (expected, "expected")):
+        numbers = [float(n) for n in shown.replace("[", " ").replace("]", " ").split()]
+        flat = [v for row in record["details"][key] for v in row]
+        assert numbers == pytest.approx(flat, rel=1e-6)
+
+
+# --- what a student sees ----------------------------------------------------------------------
+
+HIDDEN = (HIDDEN_ID, HIDDEN_TITLE, HIDDEN_HINT, "x_matters", "drawn_0", "no student may see")
+
+
+def hidden_texts() -> list[str]:
+    """What stands for hidden cases: names, hints, and the values of their inputs as Python prints them."""
+    return [*HIDDEN, repr(HIDDEN_VALUE)[:9]]
+
+
+def test_a_check_shows_nothing_of_hidden_cases(home: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    for name in ("leaks", "wrong", "right", "returns_none", "segfault", "endless"):
+        path = f"class/{name}.py"
+        shown = grader("check", path, "--all", "--html", page, cwd=home)
+        document = grader("check", path, "--json", cwd=home)
+        for text in hidden_texts():
+            for where in (shown.out, shown.err, document.out, page.read_text("utf-8")):
+                assert text not in where, name
+        hidden = [c for c in document.json[0]["cases"] if c["visibility"] == "hidden"]
+        assert len(hidden) == 5
+        for case in hidden:
+            assert case["error"] is None and case["details"] == {} and case["hint"] == ""
+
+
+def test_student_pages_show_nothing_of_hidden_cases_and_the_teachers_do(graded: tuple[Done, Path]) -> None:
+    out = graded[1]
+    for name in SUBMISSIONS:
+        page = (out / "students" / f"{name}.html").read_text("utf-8")
+        for text in hidden_texts():
+            assert text not in page, name
+    teacher = (out / "teacher" / "leaks.html").read_text("utf-8")
+    assert HIDDEN_ID in teacher and repr(HIDDEN_VALUE)[:9] in teacher
+
+
+# --- the terminal -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_no_line_is_longer_than_the_window(home: Path, columns: int) -> None:
+    for name in ("wrong", "parameters", "misnamed"):
+        done = grader("check", f"class/{name}.py", "--all", cwd=home, NO_COLOR="1", COLUMNS=str(columns))
+        assert max(map(len, done.out.splitlines())) <= columns
+        assert "\x1b" not in done.out
+
+
+def test_no_colour_is_used_where_nobody_sees_it(home: Path) -> None:
+    assert "\x1b" not in grader("check", "class/wrong.py", cwd=home).out
+    assert "\x1b" in grader("check", "class/wrong.py", cwd=home, FORCE_COLOR="1").out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_shows_less_and_does_not_fail(home: Path, encoding: str) -> None:
+    done = grader("check", "class/wrong.py", cwd=home, PYTHONIOENCODING=encoding)
+    assert done.status == 1 and "Scale" in done.out
+    document = grader("check", "class/wrong.py", "--json", cwd=home, PYTHONIOENCODING=encoding)
+    assert document.status == 1 and document.json[0]["status"] == "failed"
+
+
+# --- grade ------------------------------------------------------------------------------------
+
+
+def test_the_paths_that_grade_names_exist(graded: tuple[Done, Path], home: Path) -> None:
+    for name, path in graded[0].json["paths"].items():
+        assert (home / path).exists(), name
+
+
+def test_grading_again_grades_nothing_and_report_writes_the_pages_anew(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    for name in ("right", "wrong"):
+        (tmp_path / "class" / f"{name}.py").write_text(SUBMISSIONS[name])
+    command = ["grade", "class", "--out", "out", "--json"]
+    first = grader(*command, cwd=tmp_path, GRADER_ROOT=str(home))
+    second = grader(*command, cwd=tmp_path, GRADER_ROOT=str(home))
+    assert (first.json["graded"], second.json["graded"]) == (2, 0)
+    assert first.json["counts"] == second.json["counts"]
+    fresh = grader(*command, "--fresh", cwd=tmp_path, GRADER_ROOT=str(home))
+    assert fresh.json["graded"] == 2
+    index, page = tmp_path / "out" / "index.html", tmp_path / "out" / "students" / "wrong.html"
+    written = page.read_text("utf-8")
+    index.unlink()
+    page.unlink()
+    assert grader("report", "out", cwd=tmp_path, GRADER_ROOT=str(tmp_path)).status == 0
+    assert index.is_file() and page.read_text("utf-8") == written
+
+
+def test_a_folder_with_other_files_is_refused_and_left_alone(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("ten years of work")
+    for options in ([], ["--fresh"]):
+        done = grader("grade", "class/right.py", "--out", tmp_path, "--json", *options, cwd=home)
+        assert done.status == 2 and "thesis.txt" in done.err
+        assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+    done = grader("grade", "class/right.py", "--out", tmp_path / "thesis.txt", cwd=home)
+    assert done.status == 2 and "is no folder" in done.err
+
+
+def test_grade_is_2_when_a_path_is_at_fault_and_grades_the_rest(home: Path, tmp_path: Path) -> None:
+    done = grader("grade", "class/wrong.py", "nowhere", "--out", tmp_path / "out", "--json", cwd=home)
+    assert done.status == 2 and done.json["counts"] == {"failed": 1}
+    assert any("nowhere" in problem for problem in done.json["problems"])
+
+
+def test_an_interrupted_grade_says_so_and_goes_on(home: Path, tmp_path: Path) -> None:
+    import signal
+
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "ann.py").write_text(RIGHT)
+    (folder / "bob.py").write_text(SUBMISSIONS["endless"])
+    (folder / "zoe.py").write_text(WRONG)
+    command = [sys.executable, "-m", "grader", "grade", str(folder), "--out", str(tmp_path / "out"), "--json"]
+    environment = os.environ | {"GRADER_ROOT": str(home), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "out" / "teacher" / "ann.html").is_file() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert "Traceback" not in err
+    document = json.loads(out)
+    assert document["interrupted"] and process.returncode == 130 and document["graded"] < 3
+    assert "goes on where it was" in err
+    done = grader("grade", folder, "--out", tmp_path / "out", "--json", cwd=home)
+    assert done.status == 0 and done.json["submissions"] == 3
+    assert done.json["graded"] == 3 - document["graded"]

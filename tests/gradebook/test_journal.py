@@ -1,0 +1,209 @@
+"""The journal keeps every result; the newest of a submission counts."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.errors import GraderError
+from grader.gradebook import journal
+from grader.gradebook.journal import FILE, Gradebook
+from grader.result import Isolation, Result, SubmissionInfo
+
+
+def result(name: str = "ann", score: float | None = 1.0, **keys: Any) -> Result:
+    made = Result(
+        exercise={"name": "row_scale", "pack": "sha256:p"},
+        submission=SubmissionInfo(name, name.title(), (name,), f"class/{name}.py", f"sha256:{name}"),
+        status="grader_fault" if score is None else "passed",
+        score=score,
+        max_score=2.0,
+        message="",
+        isolation=Isolation("none", ()),
+    )
+    return replace(made, **keys)
+
+
+def stored(folder: Path) -> int:
+    """How many results another process would see."""
+    with sqlite3.connect(folder / FILE) as db:
+        count: int = db.execute("SELECT count(*) FROM results").fetchone()[0]
+    db.close()
+    return count
+
+
+def test_results_come_back_as_they_were_in_the_order_of_ids(tmp_path: Path) -> None:
+    made = [result(n, s) for n, s in (("cid", 0.5), ("ann", 2.0), ("bob", None))]
+    with Gradebook(tmp_path, "row_scale") as book:
+        for one in made:
+            book.add(one)
+        assert list(book.newest()) == sorted(made, key=lambda r: r.submission.id)
+
+
+def test_the_newest_counts_and_the_older_ones_stay_as_history(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        for score in (0.0, 2.0, 1.0):
+            book.add(result(score=score))
+        assert [r.score for r in book.newest()] == [1.0]
+    assert stored(tmp_path) == 3
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 2)), max_size=12), st.data())
+def test_whatever_the_order_and_however_often_it_is_opened_the_last_of_each_counts(
+    tmp_path_factory: pytest.TempPathFactory, graded: list[tuple[str, float]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("book")
+    book = Gradebook(folder, "row_scale")
+    for name, score in graded:
+        if data.draw(st.booleans()):
+            book.close()
+            book = Gradebook(folder, "row_scale")
+        book.add(result(name, score))
+    with book:
+        assert {r.submission.id: r.score for r in book.newest()} == dict(graded)
+        assert book.graded().keys() == dict(graded).keys()
+
+
+def test_what_was_graded_is_told_by_digest_pack_status_and_path(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        assert book.graded() == {}
+        book.add(result("ann", 0.0))
+        book.add(result("ann", None))
+        book.add(result("bob"))
+        assert book.graded() == {
+            "ann": ("sha256:ann", "sha256:p", "grader_fault", "class/ann.py"),
+            "bob": ("sha256:bob", "sha256:p", "passed", "class/bob.py"),
+        }
+
+
+def test_a_run_goes_on_where_another_stopped(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"))
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("bob"))
+        assert [r.submission.id for r in book.newest()] == ["ann", "bob"]
+
+
+def test_results_are_committed_in_groups_and_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(journal.time, "monotonic", lambda: clock[0])
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"))
+        clock[0] = 0.09
+        book.add(result("bob"))
+        assert stored(tmp_path) == 0, "no write to disk for each of a thousand results"
+        clock[0] = 0.11
+        book.add(result("cid"))
+        assert stored(tmp_path) == 3
+        clock[0] = 0.12
+        book.add(result("dee"))
+        assert stored(tmp_path) == 3
+        book.commit()
+        assert stored(tmp_path) == 4
+        book.add(result("eve"))
+    assert stored(tmp_path) == 5
+
+
+def test_what_was_added_is_kept_when_the_run_is_interrupted(tmp_path: Path) -> None:
+    def interrupted() -> None:
+        with Gradebook(tmp_path, "row_scale") as book:
+            book.add(result("ann"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert stored(tmp_path) == 1
+
+
+def test_a_gradebook_of_another_exercise_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result())
+    with pytest.raises(GraderError) as caught:
+        Gradebook(tmp_path, "mlm_forward")
+    assert str(caught.value) == (
+        f"{tmp_path / FILE} holds results of the exercise row_scale, not of mlm_forward; "
+        "choose another folder, or start over with --fresh"
+    )
+    assert stored(tmp_path) == 1
+
+
+def test_without_an_exercise_whichever_it_is_is_taken(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result())
+    with Gradebook(tmp_path, None) as book:
+        assert len(list(book.newest())) == 1
+    Gradebook(tmp_path, "row_scale").close()
+
+
+@pytest.mark.parametrize("content", [b"this is no database, it is text\n" * 50, b"\0" * 4096, b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_damaged_file_is_told_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / FILE
+    path.write_bytes(content)
+    with pytest.raises(GraderError) as caught:
+        Gradebook(tmp_path, "row_scale")
+    assert str(caught.value).startswith(f"{path} can't be used (")
+    assert str(caught.value).endswith("what it holds is kept: move it away, or start over with --fresh")
+    assert path.read_bytes() == content
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(GraderError, match="can't be used"):
+        Gradebook(tmp_path / "gone", "row_scale")
+
+
+@pytest.mark.parametrize("record", ["{", "[]", "{}", '{"schema": "grader.result/9"}', "null"])
+def test_a_damaged_record_is_told_by_its_submission(tmp_path: Path, record: str) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"))
+        book.add(result("bob"))
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE results SET record = ? WHERE submission = 'bob'", (record,))
+    db.close()
+    with Gradebook(tmp_path, "row_scale") as book, pytest.raises(GraderError) as caught:
+        list(book.newest())
+    assert "the record of bob is damaged" in str(caught.value)
+
+
+def test_a_record_that_is_no_json_breaks_no_resumed_run_with_a_traceback(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"))
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE results SET record = '{'")
+    db.close()
+    with Gradebook(tmp_path, "row_scale") as book, pytest.raises(GraderError, match="can't be used"):
+        book.graded()
+
+
+def test_a_table_that_is_gone_is_told(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        with sqlite3.connect(tmp_path / FILE) as db:
+            db.execute("DROP TABLE results")
+        db.close()
+        for use in (book.graded, lambda: list(book.newest()), lambda: book.add(result())):
+            with pytest.raises(GraderError, match="can't be used"):
+                use()
+
+
+def test_two_readers_and_a_writer_do_not_hinder_each_other(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as writer:
+        writer.add(result("ann"))
+        writer.commit()
+        seen: list[str] = []
+
+        def read() -> None:
+            with Gradebook(tmp_path, "row_scale") as reader:
+                seen.extend(r.submission.id for r in reader.newest())
+
+        readers = [threading.Thread(target=read) for _ in range(2)]
+        for one in readers:
+            one.start()
+        for one in readers:
+            one.join()
+        assert seen == ["ann", "ann"]

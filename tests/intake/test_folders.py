@@ -1,0 +1,313 @@
+"""Submissions from files and folders as they come: odd names, links, devices, unreadable files."""
+
+from __future__ import annotations
+
+import os
+import re
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from grader.errors import GraderError
+from grader.intake.folders import Intake, _unique, collect, require_some, submission_id
+from grader.intake.submission import Submission
+
+ENTRY = "row_scale"
+GOOD = "def row_scale(x, w, factor):\n    return x\n"
+SAFE = set(string.ascii_letters + string.digits + "._-")
+
+
+def tree(root: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("DOT", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def write(path: Path, text: str = GOOD) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def ids(intake: Intake) -> list[str]:
+    return [s.id for s in intake.submissions]
+
+
+def only(intake: Intake) -> Submission:
+    (one,) = intake.submissions
+    return one
+
+
+# --- ids --------------------------------------------------------------------------------------
+
+
+@given(st.text(max_size=150))
+@example("../../etc/passwd")
+@example("..")
+@example("\u202eabc")
+@example("Zoë Müller")
+@example("名前")
+@example("$(id); rm -rf *")
+def test_an_id_is_safe_as_a_file_name(text: str) -> None:
+    name = submission_id(text)
+    assert name
+    assert set(name) <= SAFE
+    assert len(name) <= 100
+    assert not name.startswith((".", "-"))
+    assert name not in (".", "..")
+
+
+@given(st.lists(st.text(max_size=12) | st.sampled_from(["ann", "Ann", "ann-2", "ANN", "änn", "?", ""]), max_size=12))
+def test_ids_are_unique_whatever_the_file_systems_case_rules(names: list[str]) -> None:
+    unique = [i for i, _, _ in _unique((n, n, Path(n or "x")) for n in names)]
+    assert len(unique) == len(names)
+    assert len({i.lower() for i in unique}) == len(names)
+    assert all(set(i) <= SAFE for i in unique)
+    assert [i for i, _, _ in _unique((n, n, Path(n or "x")) for n in names)] == unique
+
+
+def test_accents_are_dropped_and_other_signs_replaced() -> None:
+    assert submission_id("Zoë Müller (week 3)") == "Zoe-Muller-week-3"
+    assert submission_id("名前") == "submission"
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def test_a_file_is_one_submission_named_after_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "ann.py")
+    one = only(collect([path], ENTRY))
+    assert (one.id, one.name, one.members, one.path, one.source) == ("ann", "ann", ("ann",), str(path), GOOD)
+    assert one.digest.startswith("sha256:")
+    assert (one.problem, one.notes, one.filename, one.module) == ("", (), "ann.py", "ann")
+
+
+def test_the_digest_is_of_the_bytes(tmp_path: Path) -> None:
+    write(tmp_path / "a.py", "x = 1\n")
+    (tmp_path / "b.py").write_bytes(b"x = 1\r\n")
+    a, b = collect([tmp_path], ENTRY).submissions
+    assert a.source == b.source
+    assert a.digest != b.digest
+
+
+def test_a_file_need_not_end_in_py(tmp_path: Path) -> None:
+    assert only(collect([write(tmp_path / "solution.txt")], ENTRY)).source == GOOD
+
+
+def test_several_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name / file) for name, file in (("ann", "solution.py"), ("bob", f"{ENTRY}.py"))]
+    assert ids(collect(paths, ENTRY)) == ["ann", "bob"]
+    assert ids(collect(paths[:1], ENTRY)) == ["solution"]
+
+
+def test_a_path_that_is_not_there_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+    intake = collect([tmp_path / "gone.py", write(tmp_path / "ann.py")], ENTRY)
+    assert ids(intake) == ["ann"]
+    assert intake.problems == (f"{tmp_path / 'gone.py'} does not exist; expected a file or a folder of submissions",)
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.py", "o'neil.py", 'qu"ote.py', "new\nline.py", "$(id).py", "=1+1.py", "-rf.py", "名前.py", "ünï.py", "a;b.py"]
+)
+def test_odd_names_are_submissions_with_safe_ids(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name)
+    one = only(collect([tmp_path], ENTRY))
+    assert one.source == GOOD
+    assert set(one.id) <= SAFE
+    assert one.name == name[:-3]
+    assert one.module.isidentifier()
+
+
+def test_a_name_that_is_no_utf8_is_a_submission(tmp_path: Path) -> None:
+    raw = os.fsencode(tmp_path) + b"/caf\xe9.py"
+    with open(raw, "w") as file:
+        file.write(GOOD)
+    one = only(collect([tmp_path], ENTRY))
+    assert one.source == GOOD
+    assert set(one.id) <= SAFE
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "The file is empty."),
+        (b"\0\0", "The file holds a NUL byte in line 1; it is no Python text."),
+        (b"\xff\xfea", "The file is neither UTF-8 nor UTF-16 text; save it as UTF-8."),
+    ],
+)
+def test_what_can_not_be_read_is_a_submission_with_a_problem(tmp_path: Path, content: bytes, problem: str) -> None:
+    (tmp_path / "ann.py").write_bytes(content)
+    one = only(collect([tmp_path], ENTRY))
+    assert (one.source, one.problem) == (None, problem)
+    assert one.digest
+
+
+def test_a_guessed_encoding_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "ann.py").write_bytes(b"# caf\xe9\n")
+    assert only(collect([tmp_path], ENTRY)).notes == ("The file is not UTF-8; it was read as Windows-1252.",)
+
+
+def test_a_huge_file_is_told_and_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "ann.py"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    one = only(collect([path], ENTRY))
+    assert one.source is None
+    assert one.problem.startswith("The file has ")
+
+
+def test_a_fifo_is_told_and_nothing_waits_for_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ann.py")
+    one = only(collect([tmp_path], ENTRY))
+    assert (one.source, one.problem, one.digest) == (None, "This is no regular file.", "")
+
+
+def test_a_device_is_told_and_never_read(tmp_path: Path) -> None:
+    (tmp_path / "ann.py").symlink_to("/dev/zero")
+    assert only(collect([tmp_path], ENTRY)).problem == "This is no regular file."
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_a_dangling_link_is_told(tmp_path: Path, as_folder: bool) -> None:
+    link = tmp_path / "ann.py"
+    link.symlink_to(tmp_path / "gone.py")
+    one = only(collect([tmp_path if as_folder else link], ENTRY))
+    assert (one.source, one.problem) == (None, "The file can't be read: No such file or directory.")
+
+
+def test_a_loop_of_links_is_told(tmp_path: Path) -> None:
+    (tmp_path / "ann.py").symlink_to(tmp_path / "bob.py")
+    (tmp_path / "bob.py").symlink_to(tmp_path / "ann.py")
+    intake = collect([tmp_path], ENTRY)
+    assert ids(intake) == ["ann", "bob"]
+    assert all(s.problem.startswith("The file can't be read: ") for s in intake.submissions)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "ann.py")
+    path.chmod(0)
+    assert only(collect([path], ENTRY)).problem == "The file can't be read: Permission denied."
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_folder_without_permission_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    write(tmp_path / "ann.py")
+    write(tmp_path / "bob" / "solution.py")
+    (tmp_path / "bob").chmod(0)
+    try:
+        intake = collect([tmp_path], ENTRY)
+    finally:
+        (tmp_path / "bob").chmod(0o700)
+    assert ids(intake) == ["ann"]
+    assert any("can't be read: Permission denied" in said for said in intake.left_out)
+
+
+# --- folders ----------------------------------------------------------------------------------
+
+
+def test_a_folder_of_files_and_a_folder_of_folders_give_the_same_ids(tmp_path: Path) -> None:
+    for name in ("s001", "s002"):
+        write(tmp_path / "flat" / f"{name}.py")
+        write(tmp_path / "deep" / name / "solution.py")
+    assert ids(collect([tmp_path / "flat"], ENTRY)) == ids(collect([tmp_path / "deep"], ENTRY)) == ["s001", "s002"]
+
+
+def test_ids_come_from_the_path_below_the_class_folder(tmp_path: Path) -> None:
+    write(tmp_path / "monday" / "ann" / "solution.py")
+    write(tmp_path / "tuesday" / "ann" / "solution.py")
+    intake = collect([tmp_path], ENTRY)
+    assert ids(intake) == ["monday-ann", "tuesday-ann"]
+    assert [s.name for s in intake.submissions] == ["monday/ann", "tuesday/ann"]
+
+
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        ({"solution.py": "x = 1", "helper.py": GOOD}, "solution.py"),
+        ({f"{ENTRY}.py": "x = 1", "helper.py": GOOD}, f"{ENTRY}.py"),
+        ({"solution.py": "x = 1", f"{ENTRY}.py": GOOD}, "solution.py"),
+        ({"a.py": "x = 1", "work.py": GOOD}, "work.py"),
+        ({"a.py": "x = 1", "work.py": "class row_scale:\n    pass"}, "work.py"),
+        ({"a.py": "x = 1", "work.py": "row_scale = print"}, "work.py"),
+        ({"a.py": "# def row_scale here\nrow_scaled = 1", "work.py": GOOD}, "work.py"),
+        ({"a.py": "print(row_scale == 1)", "work.py": GOOD}, "work.py"),
+        ({"test_it.py": GOOD, "work.py": "x = 1"}, "work.py"),
+        ({"a.py": "x = 1", "b.py": "y = 2"}, "a.py"),
+        ({"only.py": "x = 1"}, "only.py"),
+    ],
+)
+def test_of_several_files_in_a_students_folder_one_is_taken(tmp_path: Path, files: dict[str, str], chosen: str) -> None:
+    for name, text in files.items():
+        write(tmp_path / "ann" / name, text)
+    intake = collect([tmp_path], ENTRY)
+    one = only(intake)
+    assert one.filename == chosen
+    assert (one.id, one.name) == ("ann", "ann")
+    others = sorted(set(files) - {chosen})
+    assert list(intake.left_out) == [f"{tmp_path / 'ann' / o}: {chosen} is taken for ann" for o in others]
+
+
+def test_folders_of_tools_and_hidden_mac_files_are_no_submissions(tmp_path: Path) -> None:
+    write(tmp_path / "ann.py")
+    for name in ("__pycache__", "__MACOSX", ".git", ".ipynb_checkpoints", "venv", ".venv", "site-packages"):
+        write(tmp_path / name / "solution.py")
+    write(tmp_path / "._ann.py")
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "folder.py").mkdir()
+    assert ids(collect([tmp_path], ENTRY)) == ["ann"]
+
+
+def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path / "class" / "ann" / "solution.py")
+    (tmp_path / "class" / "ann" / "up").symlink_to(tmp_path / "class")
+    (tmp_path / "class" / "loop").symlink_to(tmp_path / "class")
+    assert ids(collect([tmp_path / "class"], ENTRY)) == ["ann"]
+
+
+def test_nesting_beyond_the_limit_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path.joinpath(*"abcdefgh", "solution.py"))
+    write(tmp_path.joinpath("z", *"abcdefgh", "solution.py"))
+    assert ids(collect([tmp_path], ENTRY)) == ["a-b-c-d-e-f-g-h"]
+
+
+def test_a_folder_without_submissions_is_told(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    intake = collect([tmp_path], ENTRY)
+    assert intake.problems == (f"{tmp_path} holds no submission; expected .py files, or folders with a .py file",)
+    with pytest.raises(GraderError, match="holds no submission"):
+        require_some(intake)
+    with pytest.raises(GraderError, match="no submissions were named"):
+        require_some(collect([], ENTRY))
+
+
+def test_submissions_come_in_the_order_of_their_ids(tmp_path: Path) -> None:
+    for name in ("cid", "Ann", "bob"):
+        write(tmp_path / f"{name}.py")
+    assert ids(collect([tmp_path], ENTRY)) == sorted(["cid", "Ann", "bob"])
+
+
+def test_several_folders_are_one_class_with_unique_ids(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "ann.py")
+    write(tmp_path / "b" / "ann.py")
+    assert ids(collect([tmp_path / "a", tmp_path / "b"], ENTRY)) == ["ann", "ann-2"]
+
+
+# --- modules ----------------------------------------------------------------------------------
+
+
+@given(st.text(min_size=1, max_size=20).filter(lambda t: "/" not in t and "\0" not in t and t not in (".", "..")))
+def test_the_module_name_is_an_identifier_whatever_the_file_is_called(name: str) -> None:
+    one = Submission("x", "x", f"folder/{name}.py", "", "")
+    assert one.module.isidentifier()
+
+
+def test_a_plain_file_name_is_the_modules_name() -> None:
+    for name, module in (("solution", "solution"), ("my solution", "my_solution"), ("3rd", "_3rd"), ("a-b.c", "a_b_c")):
+        assert Submission("x", "x", f"f/{name}.py", "", "").module == module
+    assert re.fullmatch(r"\w+", Submission("x", "x", "f/名.py", "", "").module)

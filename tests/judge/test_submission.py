@@ -1,0 +1,362 @@
+"""The Result record: sums, skipped cases, policy effects, statuses, and what a student may see."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judge.made_up import EXERCISE, case, execution, pack_of, returned
+from support.small import right_answer
+
+from grader.exercise.pack import Pack, PackCase
+from grader.judge.submission import MAX_DETAILED, Context, grader_fault, judge, not_loadable, rounded
+from grader.outcomes import Execution, Failure, LoadOutcome, StepOutcome
+from grader.result import Isolation, Result, SubmissionInfo
+
+INFO = SubmissionInfo("ann", "Ann", ("ann",), "ann.py", "sha256:1")
+LOADED = LoadOutcome("returned", found=True, callable=True, type="function")
+GOOD = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def context(pack: Pack, **keys: Any) -> Context:
+    return Context(pack, INFO, "ann", Isolation("none", ("process",)), **keys)
+
+
+def result_of(pack: Pack, function: Any = right_answer, **keys: Any) -> Result:
+    return judge(context(pack), execution(pack, function, **keys))
+
+
+def simple(*cases: PackCase, failing: set[str] = frozenset(), report: Any = None, **exercise: Any) -> Result:  # type: ignore[assignment]
+    """Cases with one step each; those in ``failing`` give wrong values."""
+    numbered = []
+    steps: dict[str, list[StepOutcome]] = {}
+    for one in cases:
+        outcomes = steps.setdefault(one.visibility, [])
+        numbered.append(dataclasses.replace(one, steps=(len(outcomes),), scale=6.0))
+        outcomes.append(returned(GOOD + (one.id in failing)))
+    pack = pack_of(*numbered, expected={c.id: GOOD for c in numbered})
+    pack = dataclasses.replace(pack, exercise=dataclasses.replace(EXERCISE, **exercise))
+    return judge(context(pack), Execution(report=report or {}, load=LOADED, steps=steps))
+
+
+def verdicts(result: Result) -> dict[str, str]:
+    return {c.id: c.verdict for c in result.cases}
+
+
+def test_a_right_submission_gets_full_marks(pack: Pack) -> None:
+    result = result_of(pack)
+    assert (result.status, result.score, result.max_score) == ("passed", 8.5, 8.5)
+    assert result.message == "All checks passed, the hidden ones too."
+    assert set(verdicts(result).values()) == {"passed"}
+    assert [c.id for c in result.cases] == [c.id for c in pack.cases]
+    assert result.exercise["clauses"]["rows"] == "Separate rows"
+
+
+def test_a_students_pack_says_that_hidden_checks_were_not_run(student_pack: Pack) -> None:
+    result = result_of(student_pack)
+    assert result.status == "passed"
+    assert result.message == "All visible checks passed; hidden checks were not run here."
+
+
+def test_a_wrong_submission_loses_its_cases_and_is_told_the_first_clause(pack: Pack) -> None:
+    result = result_of(pack, lambda x, w, factor: factor * (x @ w) / (1 + (x * x).mean()))
+    assert result.status == "failed"
+    assert verdicts(result)["large_rows"] == "wrong_value"
+    assert verdicts(result)["ones_row"] == "passed"
+    passed = sum(v == "passed" for v in verdicts(result).values())
+    assert result.message.startswith(f"{passed} of 9 checks passed; ")
+    assert result.message.endswith(": Scale.")
+    assert result.score == sum(c.points for c in result.cases)
+
+
+def test_zeros_earn_nothing_but_the_points_of_what_needs_no_values(pack: Pack) -> None:
+    result = result_of(pack, lambda x, w, factor: np.zeros((len(x), w.shape[1])))
+    assert verdicts(result)["no_rows"] == verdicts(result)["x_kept"] == "skipped"
+    assert result.score == 0
+
+
+# --- requires ---------------------------------------------------------------------------------
+
+
+def test_what_requires_a_failed_case_is_skipped_also_through_others() -> None:
+    cases = [
+        case(id="a"),
+        case(id="b", requires=("a",)),
+        case(id="c", requires=("b",)),
+        case(id="d", requires=("e", "c")),
+        case(id="e"),
+    ]
+    result = simple(*cases, failing={"a"})
+    assert verdicts(result) == {"a": "wrong_value", "b": "skipped", "c": "skipped", "d": "skipped", "e": "passed"}
+    assert result.score == 1
+    assert result.cases[2].message == "Not counted, since a did not pass."
+    assert all(c.points == 0 and c.details == {} and c.hint == "" for c in result.cases if c.verdict == "skipped")
+
+
+def test_what_is_required_may_stand_later_or_be_left_out_of_the_pack() -> None:
+    result = simple(case(id="a", requires=("b", "elsewhere")), case(id="b"))
+    assert verdicts(result) == {"a": "passed", "b": "passed"}
+    result = simple(case(id="a", requires=("b",)), case(id="b"), failing={"b"})
+    assert verdicts(result) == {"a": "skipped", "b": "wrong_value"}
+
+
+@given(st.data())
+def test_a_case_counts_exactly_when_it_and_all_it_builds_on_pass(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 7))
+    requires = [data.draw(st.lists(st.integers(0, n - 1), max_size=2, unique=True)) if n else [] for n in range(count)]
+    failing = data.draw(st.sets(st.integers(0, count - 1)))
+    points = [data.draw(st.sampled_from([0, 0.1, 0.25, 1, 2.5])) for _ in range(count)]
+    cases = [
+        case(id=f"c{n}", requires=tuple(f"c{r}" for r in requires[n]), points=float(points[n])) for n in range(count)
+    ]
+    result = simple(*cases, failing={f"c{n}" for n in failing})
+
+    def holds(n: int) -> bool:
+        return n not in failing and all(holds(r) for r in requires[n])
+
+    assert [c.verdict == "passed" for c in result.cases] == [holds(n) for n in range(count)]
+    assert result.score == pytest.approx(sum(p for n, p in enumerate(points) if holds(n)), abs=1e-9)
+    assert result.max_score == pytest.approx(sum(points), abs=1e-9)
+    assert result.status == ("passed" if result.score == result.max_score else "failed")
+    assert Result.from_dict(json.loads(result.to_json())) == result
+
+
+def test_decimal_fractions_sum_as_one_writes_them() -> None:
+    result = simple(*[case(id=f"c{n}", points=0.1) for n in range(3)])
+    assert result.score == 0.3
+    assert str(rounded(-0.0)) == "0.0"
+
+
+# --- policy -----------------------------------------------------------------------------------
+
+VIOLATION = {"rule": "softmax", "helper": "torch.softmax", "line": 12, "column": 4, "found": "static", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    ("effect", "score", "taken"),
+    [
+        ({"no_points": True}, 0.0, -3.0),
+        ({}, 0.0, -3.0),
+        ({"deduct": 1}, 2.0, -1.0),
+        ({"deduct": 0.25}, 2.75, -0.25),
+        ({"deduct": 10}, 0.0, -3.0),
+        ({"cap": 1.5}, 1.5, -1.5),
+        ({"cap": 3}, 3.0, 0.0),
+        ({"cap": 0}, 0.0, -3.0),
+        ({"note": True}, 3.0, None),
+    ],
+)
+def test_a_violation_has_the_effect_of_the_exercise(effect: Any, score: float, taken: float | None) -> None:
+    policy = {"effect": effect} if effect else {}
+    cases = [case(id=f"c{n}") for n in range(4)]
+    result = simple(*cases, failing={"c3"}, report={"violations": [VIOLATION]}, policy=policy)
+    assert result.score == score
+    assert result.policy.status == "violated"
+    assert [a.points for a in result.adjustments] == ([] if taken is None else [taken])
+    assert result.score == sum(c.points for c in result.cases) + sum(a.points for a in result.adjustments)
+    if taken is not None:
+        assert result.adjustments[0].reason == "a banned helper is used (torch.softmax, line 12)"
+        assert result.message == "A banned helper is used (torch.softmax, line 12); this costs points."
+
+
+def test_a_right_submission_with_a_banned_helper_has_failed() -> None:
+    result = simple(case(id="a"), report={"violations": [VIOLATION]})
+    assert (result.status, result.score) == ("failed", 0)
+    assert verdicts(result) == {"a": "passed"}
+
+
+def test_a_suspicion_and_a_note_cost_nothing_and_suspicions_are_the_teachers() -> None:
+    result = simple(case(id="a"), report={"suspicious": [VIOLATION], "notes": [{"message": "not used"}]})
+    assert (result.status, result.score) == ("passed", 1)
+    assert result.policy.status == "suspicious"
+    assert result.notes == ("not used",)
+    assert result.policy.suspicions and not result.for_student().policy.suspicions
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["line", "rule", "helper", "x"]), inner, max_size=3),
+        max_leaves=8,
+    ),
+    st.sampled_from(["violations", "suspicious", "notes", "syntax_error"]),
+)
+def test_a_report_of_any_form_gives_a_record(part: Any, key: str) -> None:
+    result = simple(case(id="a"), report={key: part})
+    assert result.status in ("passed", "failed", "not_loadable")
+    json.loads(result.to_json())
+
+
+# --- statuses ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (LoadOutcome("raised", failure=Failure("ValueError", "x", (), ((2, "<module>"),))), "Loading the file raised ValueError in line 2: x."),
+        (LoadOutcome("returned", found=False, names=("main",)), "The file defines no row_scale; it defines main."),
+        (LoadOutcome("timed_out", detail="loading took too long"), "Loading took too long: is there a loop"),
+        (None, "The file could not be examined"),
+    ],
+)
+def test_a_file_that_can_not_be_loaded_has_no_points_and_every_case_is_skipped(pack: Pack, load: Any, said: str) -> None:
+    result = judge(context(pack), Execution(report={}, load=load, steps={}))
+    assert (result.status, result.score, result.max_score) == ("not_loadable", 0, 8.5)
+    assert result.message.startswith(said)
+    assert [c.id for c in result.cases] == [c.id for c in pack.cases]
+    assert set(verdicts(result).values()) == {"skipped"}
+
+
+def test_a_file_that_can_not_be_read_says_why(pack: Pack) -> None:
+    result = not_loadable(context(pack, notes=("a note",)), "The file is empty.")
+    assert (result.status, result.score, result.message) == ("not_loadable", 0, "The file is empty.")
+    assert result.notes == ("a note",)
+    assert len(result.cases) == 9
+
+
+def test_a_violation_in_a_file_that_can_not_be_loaded_takes_nothing_below_zero(pack: Pack) -> None:
+    load = LoadOutcome("raised", failure=Failure("ValueError", "x"))
+    result = judge(context(pack), Execution(report={"violations": [VIOLATION]}, load=load, steps={}))
+    assert (result.status, result.score) == ("not_loadable", 0)
+
+
+def test_a_fault_of_the_grader_is_no_mark(pack: Pack) -> None:
+    result = grader_fault(context(pack), "the fork server is gone")
+    assert (result.status, result.score, result.max_score) == ("grader_fault", None, 8.5)
+    assert set(verdicts(result).values()) == {"grader_fault"}
+    assert "costs nothing" in result.message
+    assert "the fork server is gone" in result.message
+
+
+def test_a_call_that_was_not_run_is_skipped_and_the_rest_counts(pack: Pack) -> None:
+    done = execution(pack, right_answer)
+    public = list(done.steps["public"])
+    public[-1] = StepOutcome("not_run", detail="not run after 3 time-outs")
+    result = judge(context(pack), dataclasses.replace(done, steps={**done.steps, "public": public}))
+    assert verdicts(result)["x_kept"] == "skipped"
+    assert (result.status, result.score, result.message) == ("failed", 7.5, "Some checks were not run.")
+
+
+# --- inputs -----------------------------------------------------------------------------------
+
+
+def test_an_argument_changed_in_any_call_costs_the_case_that_watches_it(pack: Pack) -> None:
+    done = execution(pack, right_answer)
+    for visibility, said in (("public", "In another check"), ("hidden", "In a hidden check")):
+        steps = {k: list(v) for k, v in done.steps.items()}
+        steps[visibility][0] = dataclasses.replace(steps[visibility][0], overwritten=frozenset({0}))
+        result = judge(context(pack), dataclasses.replace(done, steps=steps))
+        kept = next(c for c in result.cases if c.id == "x_kept")
+        assert kept.verdict == "input_mutated"
+        assert kept.message == f"{said} the call changed x; work on a copy."
+        assert result.score == 7.5
+
+
+# --- details and the student's view -----------------------------------------------------------
+
+
+def test_only_failing_public_cases_have_details_and_only_the_first_few() -> None:
+    cases = [case(id=f"c{n}", hint="h") for n in range(MAX_DETAILED + 2)] + [case(id="s", visibility="hidden", hint="h")]
+    pack = pack_of(*[dataclasses.replace(c, steps=(0,)) for c in cases])
+    steps = {"public": [StepOutcome("timed_out", detail="slow")], "hidden": [StepOutcome("timed_out", detail="slow")]}
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr("grader.judge.submission.case_details", lambda *rest: {"inputs": []})
+    with monkey.context():
+        result = judge(context(pack), Execution(report={}, load=LOADED, steps=steps))
+    monkey.undo()
+    assert [bool(c.details) for c in result.cases] == [True] * MAX_DETAILED + [False] * 3
+    assert {c.hint for c in result.cases} == {"h"}
+
+
+def test_a_passed_case_shows_neither_hint_nor_details(pack: Pack) -> None:
+    for one in result_of(pack).cases:
+        assert (one.hint, one.details) == ("", {})
+
+
+MARKERS = ["MARKER_PRINTED", "MARKER_RAISED", "MARKER_WARNED"]
+
+
+def leaking(x: Any, w: Any, factor: Any) -> StepOutcome:
+    """Fails in every call with all it saw."""
+    saw = f"{x.ravel()[:1].tolist() if x.size else ''}"
+    return StepOutcome(
+        "raised",
+        failure=Failure("ValueError", f"MARKER_RAISED {saw}", (), ((5, "row_scale"),)),
+        stdout=f"MARKER_PRINTED {saw}\n",
+        stderr=f"MARKER_WARNED {saw}\n",
+    )
+
+
+def test_the_students_view_shows_of_hidden_cases_clause_verdict_and_points_only(pack: Pack) -> None:
+    result = result_of(pack, leaking)
+    seen = result.for_student()
+    hidden = [c for c in seen.cases if c.visibility == "hidden"]
+    assert [c.id for c in hidden] == ["hidden_01", "hidden_02", "hidden_03", "hidden_04"]
+    for one in hidden:
+        assert (one.group, one.title, one.error, one.hint, one.details) == ("hidden", "", None, "", {})
+        assert one.clause in pack.exercise.clauses
+        assert "MARKER" not in one.message
+    text = json.dumps(seen.to_dict())
+    for case_ in pack.cases:
+        if case_.visibility == "hidden":
+            assert f'"{case_.id}"' not in text
+            assert not case_.title or case_.title not in text
+            assert not case_.hint or case_.hint not in text
+            first = dict(pack.arguments(case_))["x"].ravel()[:1].tolist()
+            assert str(first) not in text, "an input of a hidden case"
+            assert str(first) in json.dumps(result.to_dict()), "which the teacher's view does show"
+    public = [c for c in seen.cases if c.visibility == "public"]
+    assert any("MARKER_RAISED" in c.message for c in public)
+    assert "MARKER_PRINTED" in seen.output.stdout
+    assert seen.hidden_output.stdout == seen.hidden_output.stderr == ""
+    assert "MARKER_PRINTED" in result.hidden_output.stdout
+    assert seen.view == "student"
+
+
+@pytest.mark.parametrize("verdict", ["wrong", "shape", "type", "crash"])
+def test_hidden_verdicts_are_kept_and_told_in_general_words(pack: Pack, verdict: str) -> None:
+    def answer(x: Any, w: Any, factor: Any) -> Any:
+        made = right_answer(x, w, factor)
+        return {
+            "wrong": made + 1,
+            "shape": made.T[None],
+            "type": made.astype(np.int64),
+            "crash": StepOutcome("crashed", detail="the process ended by signal 11"),
+        }[verdict]
+
+    result = result_of(pack, answer)
+    full = {c.clause: c for c in result.cases if c.id.startswith("drawn")}
+    seen = {c.clause: c for c in result.for_student().cases if c.visibility == "hidden"}
+    assert seen["scale"].verdict == full["scale"].verdict
+    assert seen["scale"].message.startswith("In a hidden check" if verdict == "crash" else "A hidden check")
+
+
+def test_scores_are_the_same_in_both_views(pack: Pack) -> None:
+    result = result_of(pack, leaking)
+    seen = result.for_student()
+    assert (seen.score, seen.max_score, seen.status) == (result.score, result.max_score, result.status)
+    assert [(c.verdict, c.points) for c in seen.cases] == [(c.verdict, c.points) for c in result.cases]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e308, -1e308])
+def test_answers_of_any_size_give_a_record_that_fits_into_json(pack: Pack, wrong: float) -> None:
+    tiny = dataclasses.replace(pack, cases=tuple(dataclasses.replace(c, scale=1e-300) for c in pack.cases))
+    for one in (pack, tiny):
+        result = result_of(one, lambda x, w, factor: np.full((len(x), w.shape[1]), wrong))
+        assert Result.from_dict(json.loads(result.to_json())) == result
+        assert verdicts(result)["ones_row"] == "wrong_value"
+
+
+def test_output_up_to_the_last_public_call_is_the_students(pack: Pack) -> None:
+    loaded = dataclasses.replace(LOADED, stdout="loading ", stderr="careful ")
+    done = execution(pack, lambda *a: returned(right_answer(*a), stdout="call "), load=loaded, truncated=True)
+    result = judge(context(pack), done)
+    assert result.output.stdout == "loading " + "call " * len(done.steps["public"])
+    assert result.output.stderr == "careful "
+    assert result.hidden_output.stdout == "call " * len(done.steps["hidden"])
+    assert result.output.truncated

@@ -1,0 +1,180 @@
+"""The Result record survives JSON, and its student's view holds nothing that is hidden."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.result import (
+    HIDDEN_MESSAGES,
+    SCHEMA,
+    Adjustment,
+    CaseError,
+    CaseResult,
+    Isolation,
+    Output,
+    PolicyResult,
+    Result,
+    SubmissionInfo,
+    Timing,
+    Verdict,
+    Violation,
+)
+
+texts = st.text(max_size=20)
+points = st.floats(0, 100).map(lambda x: round(x, 6))
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+mappings = st.dictionaries(texts, plain, max_size=3)
+errors = st.none() | st.builds(CaseError, st.none() | numbers, st.none() | numbers, numbers)
+case_results = st.builds(
+    CaseResult,
+    id=texts,
+    group=texts,
+    title=texts,
+    clause=texts,
+    visibility=st.sampled_from(["public", "hidden"]),
+    verdict=st.sampled_from(get_args(Verdict)),
+    points=points,
+    max_points=points,
+    error=errors,
+    message=texts,
+    hint=texts,
+    details=mappings,
+)
+violations = st.builds(Violation, texts, texts, st.integers(0), st.integers(0), texts, texts)
+outputs = st.builds(Output, texts, texts, st.booleans())
+
+
+def tuples(of: st.SearchStrategy[Any], size: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(of, max_size=size).map(tuple)
+
+
+results = st.builds(
+    Result,
+    exercise=mappings,
+    submission=st.builds(SubmissionInfo, texts, texts, tuples(texts), texts, texts),
+    status=st.sampled_from(["passed", "failed", "not_loadable", "grader_fault"]),
+    score=st.none() | points,
+    max_score=points,
+    message=texts,
+    isolation=st.builds(Isolation, st.sampled_from(["full", "partial", "none"]), tuples(texts)),
+    adjustments=tuples(st.builds(Adjustment, texts, numbers)),
+    policy=st.builds(
+        PolicyResult, st.sampled_from(["clean", "violated", "suspicious"]), tuples(violations), tuples(violations)
+    ),
+    cases=tuples(case_results, 4),
+    diagnoses=tuples(mappings),
+    notes=tuples(texts),
+    counterexample=st.none() | mappings,
+    output=outputs,
+    hidden_output=outputs,
+    timing=st.builds(Timing, numbers, numbers, numbers),
+)
+
+
+@given(results)
+def test_a_record_survives_json(result: Result) -> None:
+    text = result.to_json()
+    assert "\n" not in text, "one line of results.jsonl"
+    assert Result.from_dict(json.loads(text)) == result
+    assert json.loads(text) == json.loads(json.dumps(result.to_dict()))
+
+
+@given(results)
+def test_the_students_view_survives_json_too_and_is_made_once(result: Result) -> None:
+    seen = result.for_student()
+    assert Result.from_dict(json.loads(seen.to_json())) == seen
+    assert seen.for_student() == seen
+
+
+@given(results)
+def test_what_differs_in_hidden_matter_only_looks_the_same_to_a_student(result: Result) -> None:
+    """Two records that differ in nothing but what is hidden give one and the same view."""
+    other = Result.from_dict(json.loads(result.to_json()))
+    data = other.to_dict()
+    for case in data["cases"]:
+        if case["visibility"] == "hidden":
+            case |= {"id": "Q", "group": "Q", "title": "Q", "message": "Q", "hint": "Q", "details": {"Q": 1}}
+            case["error"] = {"max_abs": 7.0, "max_rel": 7.0, "tolerance": 7.0}
+    data["hidden_output"] = {"stdout": "Q", "stderr": "Q", "truncated": True}
+    data["policy"]["suspicions"] = []
+    assert Result.from_dict(data).for_student() == result.for_student()
+
+
+@given(results)
+def test_public_cases_status_and_score_are_untouched_in_the_students_view(result: Result) -> None:
+    seen = result.for_student()
+    assert [c for c in seen.cases if c.visibility == "public"] == [c for c in result.cases if c.visibility == "public"]
+    assert (seen.status, seen.score, seen.max_score, seen.output) == (
+        result.status,
+        result.score,
+        result.max_score,
+        result.output,
+    )
+    assert [(c.clause, c.verdict, c.points, c.max_points) for c in seen.cases] == [
+        (c.clause, c.verdict, c.points, c.max_points) for c in result.cases
+    ]
+    ids = [c.id for c in seen.cases if c.visibility == "hidden"]
+    assert ids == [f"hidden_{n:02d}" for n in range(1, len(ids) + 1)]
+
+
+def test_there_are_general_words_for_every_verdict() -> None:
+    assert set(HIDDEN_MESSAGES) == set(get_args(Verdict))
+
+
+@given(results, st.dictionaries(texts.map(lambda t: f"new_{t}"), plain, max_size=2))
+def test_keys_of_newer_records_are_left_out(result: Result, more: dict[str, Any]) -> None:
+    assert Result.from_dict(json.loads(result.to_json()) | more) == result
+
+
+@given(results)
+def test_the_schema_comes_first(result: Result) -> None:
+    assert next(iter(result.to_dict().items())) == ("schema", SCHEMA)
+    assert result.to_json().startswith('{"schema": "grader.result/1"')
+
+
+@pytest.mark.parametrize("bad", [{}, {"schema": SCHEMA}, {"schema": "grader.result/2"}, {"schema": None}])
+def test_what_is_no_record_is_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Result.from_dict(bad)
+
+
+@given(results, st.data())
+def test_a_record_that_lacks_a_needed_key_is_refused(result: Result, data: st.DataObject) -> None:
+    record = json.loads(result.to_json())
+    key = data.draw(st.sampled_from(["schema", "exercise", "submission", "status", "score", "policy", "cases", "message"]))
+    del record[key]
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Result.from_dict(record)
+
+
+def test_nan_never_gets_into_a_record() -> None:
+    result = Result.from_dict(
+        {
+            **_small(),
+            "timing": {"wall_s": float("nan"), "cpu_s": 0.0, "calls_s": 0.0},
+        }
+    )
+    with pytest.raises(ValueError, match="Out of range float values|NaN|nan"):
+        result.to_json()
+
+
+def _small() -> dict[str, Any]:
+    return Result(
+        exercise={"name": "x"},
+        submission=SubmissionInfo("a", "a", ("a",), "a.py", ""),
+        status="passed",
+        score=1.0,
+        max_score=1.0,
+        message="",
+        isolation=Isolation("none", ()),
+    ).to_dict()
