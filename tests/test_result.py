@@ -69,7 +69,10 @@ results = st.builds(
     isolation=st.builds(Isolation, st.sampled_from(["full", "partial", "none"]), tuples(texts)),
     adjustments=tuples(st.builds(Adjustment, texts, numbers)),
     policy=st.builds(
-        PolicyResult, st.sampled_from(["clean", "violated", "suspicious"]), tuples(violations), tuples(violations)
+        PolicyResult,
+        st.sampled_from(["clean", "violated", "suspicious"]),
+        tuples(violations),
+        tuples(violations),
     ),
     cases=tuples(case_results, 4),
     diagnoses=tuples(mappings),
@@ -113,7 +116,9 @@ def test_what_differs_in_hidden_matter_only_looks_the_same_to_a_student(result: 
 @given(results)
 def test_public_cases_status_and_score_are_untouched_in_the_students_view(result: Result) -> None:
     seen = result.for_student()
-    assert [c for c in seen.cases if c.visibility == "public"] == [c for c in result.cases if c.visibility == "public"]
+    assert [c for c in seen.cases if c.visibility == "public"] == [
+        c for c in result.cases if c.visibility == "public"
+    ]
     assert (seen.status, seen.score, seen.max_score, seen.output) == (
         result.status,
         result.score,
@@ -151,7 +156,9 @@ def test_what_is_no_record_is_refused(bad: dict[str, Any]) -> None:
 @given(results, st.data())
 def test_a_record_that_lacks_a_needed_key_is_refused(result: Result, data: st.DataObject) -> None:
     record = json.loads(result.to_json())
-    key = data.draw(st.sampled_from(["schema", "exercise", "submission", "status", "score", "policy", "cases", "message"]))
+    key = data.draw(
+        st.sampled_from(["schema", "exercise", "submission", "status", "score", "policy", "cases", "message"])
+    )
     del record[key]
     with pytest.raises((KeyError, TypeError, ValueError)):
         Result.from_dict(record)
@@ -164,7 +171,7 @@ def test_nan_never_gets_into_a_record() -> None:
             "timing": {"wall_s": float("nan"), "cpu_s": 0.0, "calls_s": 0.0},
         }
     )
-    with pytest.raises(ValueError, match="Out of range float values|NaN|nan"):
+    with pytest.raises(ValueError, match=r"Out of range float values"):
         result.to_json()
 
 

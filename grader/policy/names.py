@@ -41,7 +41,7 @@ MOST_BINDINGS = 64  # beyond it, order within a scope is no longer looked at
 MOST_VALUES = 64
 MOST_STARS = 16
 LARGEST_FAMILY = 64
-MOST_STEPS = 400_000
+MOST_STEPS = 200_000
 DEEPEST = 300
 
 _IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
@@ -108,6 +108,7 @@ class Resolver(texts.Scenery):
         self._seeds: dict[object, Values] = {}
         self._busy: set[object] = set()
         self._cyclic: set[object] = set()
+        self._opening: set[ast.expr] = set()
         self._context: dict[Binding, ast.expr] | None = None
         self._candidates: dict[ast.Name, Sequence[Binding]] = {}
         self._all: dict[int, Sequence[Binding]] = {}
@@ -166,9 +167,9 @@ class Resolver(texts.Scenery):
         while scope is not None:
             if name in scope.globals:
                 module = self.program.module
-                return (module if name in module.names else None), in_order and scope is module
+                return (module if module.names.get(name) else None), in_order and scope is module
             if (
-                name in scope.names
+                scope.names.get(name)  # an annotation alone binds nothing
                 and name not in scope.nonlocals
                 and (scope.kind != "class" or scope is load.scope)
             ):
@@ -193,7 +194,7 @@ class Resolver(texts.Scenery):
             # A class body reads around itself what it has not bound yet: softmax = softmax.
             around = Load(scope.parent or scope, load.pos, load.block, load.unit)
             scope, in_order = self._home(node.id, around)
-        if scope is None or not scope.names[node.id]:
+        if scope is None:
             return ()
         bindings = scope.names[node.id]
         if len(bindings) == 1:
@@ -331,6 +332,7 @@ class Resolver(texts.Scenery):
 
     def _merge(self, parts: Iterable[Values]) -> Values:
         values = _union(parts)
+        self._steps += len(values) >> 2
         if len(values) > MOST_VALUES:
             self.exhausted = True
             return (*values[:MOST_VALUES], UNKNOWN)
@@ -448,7 +450,12 @@ class Resolver(texts.Scenery):
         parts: list[Values] = []
         for value in values:
             if isinstance(value, Container):
-                parts.extend(self._members_of(value.node))
+                if value.node not in self._opening:  # a = [*a, b] holds what it held before
+                    self._opening.add(value.node)
+                    try:
+                        parts.extend(self._members_of(value.node))
+                    finally:
+                        self._opening.discard(value.node)
             elif isinstance(value, Bag):
                 parts.append(value.members)
             elif isinstance(value, Instance | OwnClass | Function | Own):
@@ -502,6 +509,10 @@ class Resolver(texts.Scenery):
 
     def member(self, value: Value, attr: str) -> Values:
         """What an attribute of a value may be."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            self.exhausted = True
+            return ANYTHING
         if isinstance(value, Lib):
             if attr in _WRAPPED or value.name.count(f".{attr}") >= 2:
                 return (value,)  # node = node.next in a loop would give ever longer names

@@ -9,7 +9,7 @@ import select
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.exercise.calls import PlacedArgument, PlacedArray
@@ -520,8 +520,23 @@ def _overwritten(phase: Phase, after: bytes) -> dict[int, frozenset[int]]:
 
 
 def _outcome(record: Record, overwritten: frozenset[int], stdout: str, stderr: str) -> StepOutcome:
-    common = StepOutcome(
-        "returned",
+    state: State = "returned"
+    value = failure = None
+    detail = ""
+    if record.state in (slots.RAISED, slots.OUT_OF_MEMORY):
+        state = "raised" if record.state == slots.RAISED else "out_of_memory"
+        failure = records.read_failure(record.description)
+    else:
+        try:
+            value = records.read_value(record)
+        except DamagedError as error:
+            state, detail = "crashed", f"the call left a damaged answer: {error}"
+    return StepOutcome(
+        state,
+        value=value,
+        too_large=state == "returned" and record.state == slots.TOO_LARGE,
+        failure=failure,
+        detail=detail,
         reshaped=records.bits(record.changed),
         overwritten=overwritten,
         aliased=records.bits(record.aliased),
@@ -529,14 +544,6 @@ def _outcome(record: Record, overwritten: frozenset[int], stdout: str, stderr: s
         stderr=stderr,
         cpu_s=record.cpu_s,
     )
-    if record.state in (slots.RAISED, slots.OUT_OF_MEMORY):
-        state: State = "raised" if record.state == slots.RAISED else "out_of_memory"
-        return replace(common, state=state, failure=records.read_failure(record.description))
-    try:
-        value = records.read_value(record)
-    except DamagedError as error:
-        return replace(common, state="crashed", detail=f"the call left a damaged answer: {error}")
-    return replace(common, value=value, too_large=record.state == slots.TOO_LARGE)
 
 
 def _how_it_ended(

@@ -15,6 +15,7 @@ from typing import Any
 from grader.outcomes import ArrayValue, Container, DamagedError, Failure, PlainValue, Value
 from grader.sandbox.inside import slots
 
+NO_BITS: frozenset[int] = frozenset()
 MAX_DIMS = 64
 MAX_NODES = 20_000
 ITEM_SIZES = {
@@ -180,4 +181,4 @@ class _Reader:
 
 def bits(mask: int) -> frozenset[int]:
     """The numbers of the bits that are set."""
-    return frozenset(n for n in range(64) if mask >> n & 1)
+    return frozenset(n for n in range(64) if mask >> n & 1) if mask else NO_BITS

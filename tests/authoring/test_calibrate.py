@@ -80,7 +80,9 @@ def test_a_tolerance_by_hand_is_kept(tmp_path: Path) -> None:
 
 def test_a_tolerance_that_would_let_mistakes_through_is_refused(tmp_path: Path) -> None:
     assert measured(tmp_path, runs(USELESS / FACTOR * 0.98)).tolerance is not None
-    with pytest.raises(ExerciseError, match=r"checks\.yaml:1: ones_row: honest runs differ by .*; use smaller inputs, or"):
+    with pytest.raises(
+        ExerciseError, match=r"checks\.yaml:1: ones_row: honest runs differ by .*; use smaller inputs, or"
+    ):
         measured(tmp_path, runs(USELESS / FACTOR * 1.02))
     finite = measured(tmp_path, runs(0.5), check="finite")
     assert finite.tolerance is None
@@ -98,7 +100,9 @@ RUNS["fragile"] = fragile
 
 
 def test_a_run_that_gives_nan_is_told_unless_it_is_named_fragile(tmp_path: Path) -> None:
-    with pytest.raises(ExerciseError, match="ones_row: the run fragile in float32 gives NaN or infinity; make its inputs"):
+    with pytest.raises(
+        ExerciseError, match="ones_row: the run fragile in float32 gives NaN or infinity; make its inputs"
+    ):
         measured(tmp_path, runs(1e-6, extra=NAN))
     found = measured(tmp_path, runs(1e-6, extra=NAN + 'FRAGILE = {"fragile"}\n'))
     assert found == measured(tmp_path, runs(1e-6))
@@ -116,7 +120,9 @@ def test_a_run_of_another_shape_or_one_that_fails_is_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", ["", "RUNS = {}\n", "RUNS = [1]\n"])
 def test_a_module_without_runs_is_told(tmp_path: Path, text: str) -> None:
     write_exercise(tmp_path, rounding=text)
-    with pytest.raises(GraderError, match=r"rounding\.py defines no RUNS, a dictionary of honest runs by name"):
+    with pytest.raises(
+        GraderError, match=r"rounding\.py defines no RUNS, a dictionary of honest runs by name"
+    ):
         HonestRuns(tmp_path / "reference" / "row_scale")
 
 

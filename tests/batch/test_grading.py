@@ -188,6 +188,7 @@ def undisturbed(pack: Pack, tmp_path_factory: pytest.TempPathFactory) -> tuple[d
     return records, (top / "out" / "gradebook.csv").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_that_was_killed_goes_on_to_the_same_gradebook(
     pack: Pack, tmp_path: Path, undisturbed: tuple[dict[str, Any], bytes], workers: int

@@ -39,6 +39,7 @@ def test_one_worker_and_two_give_the_same_records(pack: Pack, pack_path: Path, t
     assert one == two and set(one) == {s.id for s in submissions}
 
 
+@pytest.mark.slow
 def test_a_worker_that_was_killed_costs_no_one(pack: Pack, pack_path: Path, tmp_path: Path) -> None:
     submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(8)} | {"z": ENDLESS})
     results: list[Result] = []
@@ -53,6 +54,7 @@ def test_a_worker_that_was_killed_costs_no_one(pack: Pack, pack_path: Path, tmp_
     assert {r.status for r in results if r.submission.id != "z"} == {"passed"}
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_every_time_end_in_faults_that_cost_nothing(
     pack: Pack, pack_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +126,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_run_is_killed(pack_path: Path, tmp_path: Path) -> None:
     folder = tmp_path / "class"
     write_class(folder, {"a": RIGHT} | {f"z{n}": ENDLESS for n in range(6)})

@@ -46,9 +46,7 @@ def test_check_is_2_for_a_folder_without_submissions(home: Path, tmp_path: Path)
     assert "holds no submission" in done.err
 
 
-BREAK_NUMPY = "import sys, importlib.util\nimport grader.sandbox.server as s\n"
-
-
+@pytest.mark.slow
 def test_a_fault_of_the_grader_is_3_above_all_others(home: Path, tmp_path: Path) -> None:
     # The fork server can't start: it is told to preload what does not exist.
     (tmp_path / "sitecustomize.py").write_text(
@@ -117,7 +115,7 @@ def test_a_command_at_fault_is_2_with_a_message_on_standard_error(home: Path, na
     assert len(done.err.splitlines()) <= 6
 
 
-@pytest.mark.parametrize("name", ["unknown_option", "unknown_case", "unknown_exercise"])
+@pytest.mark.parametrize("name", ["unknown_option", "unknown_case"])
 def test_a_command_at_fault_writes_its_document_all_the_same(home: Path, name: str) -> None:
     done = grader(*USAGE[name], "--json", cwd=home)
     assert done.status == 2 and done.json == []
@@ -160,6 +158,7 @@ def test_a_fault_in_the_yaml_names_file_line_and_key(root: Path, name: str) -> N
     assert words in done.err
 
 
+@pytest.mark.slow
 def test_a_stale_exercise_says_how_to_refresh_it(root: Path) -> None:
     path = root / "cases" / "row_scale" / "checks.yaml"
     path.write_text(path.read_text().replace("N: 1", "N: 2", 1))

@@ -32,11 +32,21 @@ def values(recipe: Any, shape: tuple[int, ...] = (3, 4), seed: int = 7) -> Any:
 
 
 def array(
-    change: dict[str, Any] | None = None, *, seed: int = 7, case_dtype: str | None = None, name: str = "x", **parameter: Any
+    change: dict[str, Any] | None = None,
+    *,
+    seed: int = 7,
+    case_dtype: str | None = None,
+    name: str = "x",
+    **parameter: Any,
 ) -> Any:
     given_ = {"shape": ["N", "D"], "values": {"normal": {}}} | parameter
     return make_array(
-        name, Parameter.model_validate(given_), ArrayChange.model_validate(change or {}), DIMS, seed, case_dtype
+        name,
+        Parameter.model_validate(given_),
+        ArrayChange.model_validate(change or {}),
+        DIMS,
+        seed,
+        case_dtype,
     )
 
 
@@ -50,7 +60,12 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("scaled_normal", {"values": {"normal": {"scale": "1/sqrt(D)", "mean": -2}}}, {}, "1f2cccea34887483"),
     ("same_along", {"values": {"normal": {"same_along": 1}}}, {}, "8dedac9cae49c50b"),
     ("uniform", {"values": {"uniform": {"low": -1, "high": "N"}}}, {}, "e128eddbcbc9092e"),
-    ("integers", {"values": {"integers": {"from": 1, "below": "V"}}, "dtype": "int64"}, {}, "f9c362d7d5860852"),
+    (
+        "integers",
+        {"values": {"integers": {"from": 1, "below": "V"}}, "dtype": "int64"},
+        {},
+        "f9c362d7d5860852",
+    ),
     ("bernoulli", {"values": {"bernoulli": 0.4}}, {}, "977c410ecf8e4bec"),
     ("flags", {"values": {"bernoulli": 0.5}, "dtype": "bool"}, {}, "954bd609b974c9c2"),
     ("identity", {"values": "identity"}, {}, "3dc8108f8ffcf123"),
@@ -67,7 +82,9 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("parameter", "change", "known"), [g[1:] for g in GOLDEN], ids=[g[0] for g in GOLDEN])
+@pytest.mark.parametrize(
+    ("parameter", "change", "known"), [g[1:] for g in GOLDEN], ids=[g[0] for g in GOLDEN]
+)
 def test_the_bytes_of_a_recipe_never_change(parameter: Any, change: Any, known: str) -> None:
     assert digest(array(change, **parameter)) == known
 

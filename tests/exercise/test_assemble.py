@@ -39,7 +39,9 @@ def test_a_call_has_an_argument_for_each_parameter_in_order(tmp_path: Path) -> N
 
 
 def test_layout_and_read_only_reach_the_argument(tmp_path: Path) -> None:
-    made = assembled(tmp_path, arrays={"x": {"layout": "strided", "read_only": True}, "w": {"layout": "fortran"}})
+    made = assembled(
+        tmp_path, arrays={"x": {"layout": "strided", "read_only": True}, "w": {"layout": "fortran"}}
+    )
     x, w, _ = made.calls[0]
     assert isinstance(x, ArrayArgument)
     assert isinstance(w, ArrayArgument)
@@ -58,7 +60,9 @@ def test_layout_and_read_only_reach_the_argument(tmp_path: Path) -> None:
         {"x": {"fill": 1}, "factor": {"scalar": 4}},
     ],
 )
-def test_the_second_call_differs_in_what_the_change_names_and_in_nothing_else(tmp_path: Path, change: Any) -> None:
+def test_the_second_call_differs_in_what_the_change_names_and_in_nothing_else(
+    tmp_path: Path, change: Any
+) -> None:
     made = assembled(tmp_path, check=relation(change=change), arrays={"x": {"layout": "fortran"}})
     first, second = made.calls
     for name, before, after in zip(("x", "w", "factor"), first, second, strict=True):
@@ -116,8 +120,16 @@ def test_a_plain_call_is_a_copy_that_may_be_written(tmp_path: Path) -> None:
         ({"arrays": {"w": {"set": {"a": "ones"}}}}, "one.arrays.w", "has no part 'a'"),
         ({"arrays": {"x": {"edits": [{"at": [3], "to": 1}]}}}, "one.arrays.x", "can't set [3]"),
         ({"check": relation(change={"x": {"scalar": 1}})}, "one.check.change.x", "is an array"),
-        ({"check": relation(change={"factor": {"fill": 1}})}, "one.check.change.factor", "expected the key scalar"),
-        ({"check": relation(change={"x": {"take": {"indices": [7]}}})}, "one.check.change.x", "can't take [7]"),
+        (
+            {"check": relation(change={"factor": {"fill": 1}})},
+            "one.check.change.factor",
+            "expected the key scalar",
+        ),
+        (
+            {"check": relation(change={"x": {"take": {"indices": [7]}}})},
+            "one.check.change.x",
+            "can't take [7]",
+        ),
     ],
 )
 def test_a_fault_names_the_case_its_line_and_its_key(tmp_path: Path, case: Any, key: str, said: str) -> None:

@@ -41,7 +41,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_pack_is_built_once(root: Path, cache: Path, builds: list[str]) -> None:
     first = cached_pack(root, "row_scale")
     assert first.data == build(root).data
-    assert cached_pack(root, "row_scale") .id == first.id
+    assert cached_pack(root, "row_scale").id == first.id
     assert builds == ["row_scale"]
     assert [p.name.split("-")[0] for p in cache.iterdir()] == ["row_scale"]
 
@@ -58,7 +58,11 @@ def test_a_second_run_imports_neither_yaml_nor_pydantic(root: Path, cache: Path)
     told = []
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", code, str(root)], capture_output=True, text=True, check=True, env=environment
+            [sys.executable, "-c", code, str(root)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
         )
         told.append(done.stdout.splitlines())
     assert told[0] == [told[1][0], "['pydantic', 'yaml']"]
@@ -83,7 +87,9 @@ def test_the_students_pack_is_kept_apart(root: Path, cache: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
-def test_a_damaged_pack_in_the_cache_is_built_anew(root: Path, cache: Path, builds: list[str], damage: bytes) -> None:
+def test_a_damaged_pack_in_the_cache_is_built_anew(
+    root: Path, cache: Path, builds: list[str], damage: bytes
+) -> None:
     first = cached_pack(root, "row_scale")
     (kept,) = cache.iterdir()
     kept.write_bytes(first.data[: len(first.data) // 2] if damage is None else damage)

@@ -101,7 +101,9 @@ def test_every_array_lies_aligned_in_memory_of_its_own(all_calls: list[list[Argu
 
 
 @given(st.lists(array_arguments, min_size=1, max_size=3), st.data())
-def test_writing_all_of_one_call_changes_no_other(arguments: list[ArrayArgument], data: st.DataObject) -> None:
+def test_writing_all_of_one_call_changes_no_other(
+    arguments: list[ArrayArgument], data: st.DataObject
+) -> None:
     mapping = mapped(built([list(arguments)] * 3))
     steps = read_steps(mapping)
     chosen = data.draw(st.integers(0, 2))

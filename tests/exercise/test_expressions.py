@@ -13,13 +13,17 @@ from grader.exercise.expressions import MAX_LENGTH, ExpressionError, evaluate, n
 NAMES = {"N": 3, "D": 8, "num_heads": 2, "zero": 0, "half": 0.5}
 FUNCTIONS = {"sqrt": math.sqrt, "min": min, "max": max, "abs": abs}
 
-leaves = st.sampled_from(sorted(NAMES)) | st.integers(0, 50).map(str) | st.sampled_from(["0.25", "1e3", "True"])
+leaves = (
+    st.sampled_from(sorted(NAMES)) | st.integers(0, 50).map(str) | st.sampled_from(["0.25", "1e3", "True"])
+)
 
 
 def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     pair = st.tuples(inner, inner)
     return st.one_of(
-        st.tuples(pair, st.sampled_from(["+", "-", "*", "/", "//", "%"])).map(lambda t: f"({t[0][0]} {t[1]} {t[0][1]})"),
+        st.tuples(pair, st.sampled_from(["+", "-", "*", "/", "//", "%"])).map(
+            lambda t: f"({t[0][0]} {t[1]} {t[0][1]})"
+        ),
         st.tuples(pair, st.sampled_from(["==", "!=", "<", "<=", ">", ">="])).map(
             lambda t: f"({t[0][0]} {t[1]} {t[0][1]})"
         ),
@@ -55,7 +59,9 @@ def test_arithmetic_and_comparisons_give_what_python_gives(text: str) -> None:
 @given(arithmetic, arithmetic, st.sampled_from(["and", "or"]))
 @example("zero > 0", "1 / zero > 1", "and")
 @example("zero == 0", "1 / zero > 1", "or")
-def test_and_and_or_agree_with_python_as_truth_and_stop_where_python_stops(left: str, right: str, op: str) -> None:
+def test_and_and_or_agree_with_python_as_truth_and_stop_where_python_stops(
+    left: str, right: str, op: str
+) -> None:
     text = f"{left} {op} {right}"
     if len(text) > MAX_LENGTH:
         return
@@ -129,7 +135,9 @@ def test_what_is_not_arithmetic_is_refused_before_anything_is_computed(text: str
         evaluate(text, NAMES)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "1 +", "1 2", "N D", "(", "1; 2", "N = 3", "\0", "if", "(" * 150, "9" * 201])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "1 +", "1 2", "N D", "(", "1; 2", "N = 3", "\0", "if", "(" * 150, "9" * 201]
+)
 def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
         names(text)

@@ -92,7 +92,9 @@ GOOD = Frozen("s", {"b": [Descriptor({}, 1, "float64", {}, False)]}, {"a": Measu
 def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path, text: str) -> None:
     path = tmp_path / "frozen.json"
     path.write_text(text, "utf-8")
-    with pytest.raises(ExerciseError, match=r"^cases/x/frozen\.json: is damaged \(.*\); make it anew with: grader validate"):
+    with pytest.raises(
+        ExerciseError, match=r"^cases/x/frozen\.json: is damaged \(.*\); make it anew with: grader validate"
+    ):
         load(path, "cases/x/frozen.json")
 
 

@@ -43,7 +43,9 @@ def test_a_file_that_was_written_is_loaded_the_same(tmp_path: Path, pack: Pack) 
     assert again.exercise == pack.exercise
     assert again.blocks == pack.blocks
     assert again.plans == pack.plans
-    assert {k: v.tolist() for k, v in again.tensors.items()} == {k: v.tolist() for k, v in pack.tensors.items()}
+    assert {k: v.tolist() for k, v in again.tensors.items()} == {
+        k: v.tolist() for k, v in pack.tensors.items()
+    }
 
 
 def test_dump_and_loads_are_inverse(pack: Pack) -> None:
@@ -59,7 +61,12 @@ def test_cases_keep_order_words_and_points(pack: Pack) -> None:
     assert pack.max_score == 2 + 2 + 0.5 + 1 + 0.5 + 1 + 3 * 0.5
     first, apart = pack.cases[0], pack.cases[3]
     assert first.hint == "With x all ones the divisor is 2."
-    assert (first.check, first.group, first.clause, first.visibility) == ("compare", "checks", "product", "public")
+    assert (first.check, first.group, first.clause, first.visibility) == (
+        "compare",
+        "checks",
+        "product",
+        "public",
+    )
     assert (apart.check, apart.options["rows"], apart.options["other_rows"]) == ("equals", [0, 2], [1, 0])
     assert apart.shapes == ((3, 2), (2, 2))
     assert pack.cases[2].shapes == ((0, 3),)
@@ -149,13 +156,17 @@ def damaged(tmp_path: Path, data: bytes) -> None:
     raise AssertionError("it was loaded")
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 8, b"\xff" * 64, b"{}", b"just text, and quite some of it", b"\x80\x04."])
+@pytest.mark.parametrize(
+    "data", [b"", b"\0" * 8, b"\xff" * 64, b"{}", b"just text, and quite some of it", b"\x80\x04."]
+)
 def test_what_is_no_pack_is_told(tmp_path: Path, data: bytes) -> None:
     damaged(tmp_path, data)
 
 
 @given(st.data())
-def test_a_pack_that_is_cut_short_is_told(tmp_path_factory: pytest.TempPathFactory, pack: Pack, data: st.DataObject) -> None:
+def test_a_pack_that_is_cut_short_is_told(
+    tmp_path_factory: pytest.TempPathFactory, pack: Pack, data: st.DataObject
+) -> None:
     length = data.draw(st.integers(0, len(pack.data) - 1))
     damaged(tmp_path_factory.getbasetemp(), pack.data[:length])
 
@@ -213,7 +224,9 @@ def test_a_pack_that_can_not_be_read_is_told(tmp_path: Path) -> None:
 
 def test_arrays_that_are_not_those_that_were_frozen_are_told(root: Path, frozen: Frozen) -> None:
     write_exercise(root, change={"large_rows": {"seed": 4}})
-    with pytest.raises(ExerciseError, match=r"large_rows: its arrays are not those of frozen\.json; run: grader validate"):
+    with pytest.raises(
+        ExerciseError, match=r"large_rows: its arrays are not those of frozen\.json; run: grader validate"
+    ):
         build_pack(load_source(root), frozen)
 
 
@@ -225,13 +238,19 @@ def test_a_case_that_was_not_frozen_is_told(root: Path, frozen: Frozen) -> None:
 
 def test_a_reference_that_fails_names_the_case_and_its_line(root: Path, frozen: Frozen) -> None:
     write_exercise(root, model="def row_scale(x, w, factor):\n    return 1 / 0\n")
-    with pytest.raises(ExerciseError, match=r"checks\.yaml:1: ones_row: the reference fails on it: ZeroDivisionError"):
+    with pytest.raises(
+        ExerciseError, match=r"checks\.yaml:1: ones_row: the reference fails on it: ZeroDivisionError"
+    ):
         build_pack(load_source(root), frozen)
 
 
 def test_a_reference_of_another_shape_is_told(root: Path, frozen: Frozen) -> None:
-    write_exercise(root, model="import numpy as np\n\n\ndef row_scale(x, w, factor):\n    return x @ w[:, :1]\n")
-    with pytest.raises(ExerciseError, match=r"the reference returns the shape \(1, 1\), expected \['N', 'K'\]"):
+    write_exercise(
+        root, model="import numpy as np\n\n\ndef row_scale(x, w, factor):\n    return x @ w[:, :1]\n"
+    )
+    with pytest.raises(
+        ExerciseError, match=r"the reference returns the shape \(1, 1\), expected \['N', 'K'\]"
+    ):
         build_pack(load_source(root), frozen)
 
 
@@ -244,7 +263,9 @@ def test_a_reference_of_another_shape_is_told(root: Path, frozen: Frozen) -> Non
         ({}, "check", "holds 3 rows against 2"),
     ],
 )
-def test_rows_that_the_answers_do_not_have_are_told(root: Path, frozen: Frozen, check: Any, key: str, said: str) -> None:
+def test_rows_that_the_answers_do_not_have_are_told(
+    root: Path, frozen: Frozen, check: Any, key: str, said: str
+) -> None:
     relation = {"relation": "equals", "change": CASES[3]["check"]["change"]} | check
     write_exercise(root, change={"row_alone": {"check": relation}})
     with pytest.raises(ExerciseError) as caught:

@@ -22,7 +22,9 @@ def folder(root: Path, name: str = "loading", **modules: str) -> Path:
 
 
 def test_an_entry_is_loaded_and_may_import_its_neighbours(tmp_path: Path) -> None:
-    path = folder(tmp_path, model="from .steps import two\n\ndef f(x):\n    return two * x\n", steps="two = 2\n")
+    path = folder(
+        tmp_path, model="from .steps import two\n\ndef f(x):\n    return two * x\n", steps="two = 2\n"
+    )
     assert load_entry(path, "model", "f")(3) == 6
 
 
@@ -34,13 +36,17 @@ def test_two_exercises_of_one_name_in_two_roots_do_not_mix(tmp_path: Path) -> No
 
 def test_a_missing_module_is_told_with_its_path(tmp_path: Path) -> None:
     path = folder(tmp_path)
-    with pytest.raises(GraderError, match=r"loading/crosscheck\.py is missing; expected the exercise's crosscheck there"):
+    with pytest.raises(
+        GraderError, match=r"loading/crosscheck\.py is missing; expected the exercise's crosscheck there"
+    ):
         load_module(path, "crosscheck")
 
 
 def test_a_missing_entry_is_told_with_the_near_one(tmp_path: Path) -> None:
     path = folder(tmp_path, model="def row_scal(x):\n    return x\n")
-    with pytest.raises(GraderError, match=r"model\.py defines no function 'row_scale'; did you mean 'row_scal'"):
+    with pytest.raises(
+        GraderError, match=r"model\.py defines no function 'row_scale'; did you mean 'row_scal'"
+    ):
         load_entry(path, "model", "row_scale")
 
 

@@ -43,7 +43,9 @@ def test_the_option_beats_grader_root(root: Path, outside: Path, monkeypatch: py
     assert find_root(root) == root.resolve()
 
 
-def test_the_current_folder_or_a_parent_is_the_root(root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_folder_or_a_parent_is_the_root(
+    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = root / "some" / "folder"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)
@@ -57,17 +59,23 @@ def test_a_folder_with_cases_but_without_reference_is_no_root_by_itself(outside:
 
 
 @pytest.mark.parametrize("said", ["--root", "GRADER_ROOT"])
-def test_a_named_root_without_cases_is_told(outside: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+def test_a_named_root_without_cases_is_told(
+    outside: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
     given = outside if said == "--root" else None
     if given is None:
         monkeypatch.setenv("GRADER_ROOT", str(outside))
     with pytest.raises(GraderError) as caught:
         find_root(given)
-    assert str(caught.value) == f"{said} is {outside}, which has no folder cases/; name the folder that holds it"
+    assert (
+        str(caught.value) == f"{said} is {outside}, which has no folder cases/; name the folder that holds it"
+    )
 
 
 def test_without_any_root_the_ways_to_name_one_are_told(outside: Path) -> None:
-    with pytest.raises(GraderError, match="run in a folder that holds cases/ and reference/, or name it with --root"):
+    with pytest.raises(
+        GraderError, match="run in a folder that holds cases/ and reference/, or name it with --root"
+    ):
         require_root()
     with pytest.raises(GraderError, match="no exercise was found; name a pack with --exercise FILE"):
         resolve_pack(None)
@@ -95,7 +103,9 @@ def test_a_pack_that_is_carried_is_found_without_a_root(outside: Path, pack: Pac
         resolve_pack("row_scael")
 
 
-def test_an_exercise_of_the_root_beats_one_that_is_carried(root: Path, outside: Path, student_pack: Pack) -> None:
+def test_an_exercise_of_the_root_beats_one_that_is_carried(
+    root: Path, outside: Path, student_pack: Pack
+) -> None:
     (outside / "packs").mkdir()
     (outside / "packs" / "row_scale.pack").write_bytes(student_pack.data)
     assert resolve_pack("row_scale", root).student is False
@@ -104,7 +114,7 @@ def test_an_exercise_of_the_root_beats_one_that_is_carried(root: Path, outside: 
 def test_an_unknown_exercise_is_told_with_the_near_one(root: Path, outside: Path) -> None:
     with pytest.raises(GraderError, match="no exercise 'row_scal'; did you mean 'row_scale'"):
         resolve_pack("row_scal", root)
-    with pytest.raises(GraderError, match="no exercise 'row_scal' in .*cases; did you mean 'row_scale'"):
+    with pytest.raises(GraderError, match=r"no exercise 'row_scal' in .*cases; did you mean 'row_scale'"):
         exercise_folder(root, "row_scal")
 
 
@@ -119,7 +129,9 @@ def test_of_several_exercises_one_must_be_named_unless_it_is_the_default(root: P
 
 def test_a_root_without_exercises_is_told(tmp_path: Path) -> None:
     (tmp_path / "cases" / "half_done").mkdir(parents=True)
-    with pytest.raises(GraderError, match=r"holds no exercise; expected a folder NAME with exercise\.yaml in it"):
+    with pytest.raises(
+        GraderError, match=r"holds no exercise; expected a folder NAME with exercise\.yaml in it"
+    ):
         exercise_folder(tmp_path, None)
 
 

@@ -25,7 +25,9 @@ def answers(pack: Pack, case: PackCase, error: float) -> list[StepOutcome]:
         call = number if not isinstance(pack.plans[case.visibility][step], int) else 0
         made = right_answer(*[value for _, value in pack.arguments(case, call)])
         made[1:] += error
-        found.append(StepOutcome("returned", value=ArrayValue("array", "float64", made.shape, made.tobytes())))
+        found.append(
+            StepOutcome("returned", value=ArrayValue("array", "float64", made.shape, made.tobytes()))
+        )
     return found
 
 

@@ -51,7 +51,9 @@ def test_a_sound_exercise_is_read_whole(tmp_path: Path) -> None:
 def test_files_come_in_the_order_of_groups_and_then_by_name(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path, exercise={"groups": ["zz", "checks"]}, cases=[case("c")])
     for group in ("zz", "bb", "aa"):
-        (folder / f"{group}.yaml").write_text(f"- {{id: {group}, clause: rows, points: 1, dims: {SMALL}}}".replace("'", ""))
+        (folder / f"{group}.yaml").write_text(
+            f"- {{id: {group}, clause: rows, points: 1, dims: {SMALL}}}".replace("'", "")
+        )
     assert [e.spec.id for e in load_source(tmp_path).entries] == ["zz", "c", "aa", "bb"]
 
 
@@ -64,7 +66,10 @@ def test_an_unknown_clause_is_named_with_the_near_one(tmp_path: Path) -> None:
 
 def test_an_unknown_dim_is_named(tmp_path: Path) -> None:
     problem = fault(tmp_path, change={"ones_row": {"dims": {"N": 1, "D": 4, "K": 3, "fcator": 2}}})
-    assert (problem.key, problem.message) == ("[0].dims.fcator", "unknown dim 'fcator'; did you mean 'factor'?")
+    assert (problem.key, problem.message) == (
+        "[0].dims.fcator",
+        "unknown dim 'fcator'; did you mean 'factor'?",
+    )
     assert problem.line == line_of(tmp_path, "fcator")
 
 
@@ -110,8 +115,13 @@ def test_unknown_parameters_of_relations_are_named(tmp_path: Path) -> None:
     check = {"relation": "differs", "change": {"xx": {"fill": 1}}}
     problem = fault(tmp_path, change={"x_matters": {"check": check}})
     assert (problem.key, problem.message[:28]) == ("[4].check.change.xx", "unknown parameter 'xx'; did ")
-    problem = fault(tmp_path, change={"x_kept": {"check": {"relation": "inputs_unchanged", "argument": "facto"}}})
-    assert (problem.key, problem.message) == ("[5].check.argument", "unknown parameter 'facto'; did you mean 'factor'?")
+    problem = fault(
+        tmp_path, change={"x_kept": {"check": {"relation": "inputs_unchanged", "argument": "facto"}}}
+    )
+    assert (problem.key, problem.message) == (
+        "[5].check.argument",
+        "unknown parameter 'facto'; did you mean 'factor'?",
+    )
 
 
 def test_an_unknown_requirement_is_named(tmp_path: Path) -> None:
@@ -126,7 +136,9 @@ def test_a_batch_can_not_be_required(tmp_path: Path) -> None:
 
 def test_a_public_case_can_not_require_a_hidden_one(tmp_path: Path) -> None:
     problem = fault(tmp_path, change={"x_kept": {"requires": ["x_matters"]}})
-    assert problem.message == "x_kept: is public and requires the hidden case 'x_matters'; require a public one"
+    assert (
+        problem.message == "x_kept: is public and requires the hidden case 'x_matters'; require a public one"
+    )
 
 
 def test_a_public_batch_can_not_require_a_hidden_case(tmp_path: Path) -> None:
@@ -160,14 +172,21 @@ def test_an_id_that_a_batch_will_give_to_a_member_is_taken(tmp_path: Path) -> No
 
 def test_ids_are_unique_over_all_files(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path)
-    (folder / "more.yaml").write_text(f"- {{id: ones_row, clause: rows, points: 1, dims: {SMALL}}}".replace("'", ""))
-    with pytest.raises(ExerciseError, match=r"more\.yaml:1: id: 'ones_row' is used twice; first in .*checks\.yaml:1"):
+    (folder / "more.yaml").write_text(
+        f"- {{id: ones_row, clause: rows, points: 1, dims: {SMALL}}}".replace("'", "")
+    )
+    with pytest.raises(
+        ExerciseError, match=r"more\.yaml:1: id: 'ones_row' is used twice; first in .*checks\.yaml:1"
+    ):
         load_source(tmp_path)
 
 
 def test_the_folders_name_is_the_exercises(tmp_path: Path) -> None:
     problem = fault(tmp_path, exercise={"exercise": "other"})
-    assert (problem.key, problem.message) == ("exercise", "is 'other'; expected 'row_scale', the folder's name")
+    assert (problem.key, problem.message) == (
+        "exercise",
+        "is 'other'; expected 'row_scale', the folder's name",
+    )
 
 
 def test_a_group_without_a_file_is_told(tmp_path: Path) -> None:
@@ -180,14 +199,18 @@ def test_a_group_without_a_file_is_told(tmp_path: Path) -> None:
 def test_a_case_file_is_a_list(tmp_path: Path, text: str) -> None:
     folder = write_exercise(tmp_path)
     (folder / "checks.yaml").write_text(text)
-    with pytest.raises(ExerciseError, match=r"checks\.yaml:1: expected a list of cases, each beginning with '- id:'"):
+    with pytest.raises(
+        ExerciseError, match=r"checks\.yaml:1: expected a list of cases, each beginning with '- id:'"
+    ):
         load_source(tmp_path)
 
 
 def test_an_item_that_is_no_mapping_is_told_the_keys(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path)
     (folder / "checks.yaml").write_text("- x\n")
-    with pytest.raises(ExerciseError, match=r"checks\.yaml:1: \[0\]: expected a mapping with the keys id, title"):
+    with pytest.raises(
+        ExerciseError, match=r"checks\.yaml:1: \[0\]: expected a mapping with the keys id, title"
+    ):
         load_source(tmp_path)
 
 
@@ -202,7 +225,14 @@ def test_all_faults_of_all_files_are_told_at_once_in_order(tmp_path: Path) -> No
             "x_kept": {"requires": ["nobody"]},
         },
     )
-    assert sorted(p.key for p in found) == ["[0].clause", "[1].points", "[3].dims", "exercise", "groups", "requires"]
+    assert sorted(p.key for p in found) == [
+        "[0].clause",
+        "[1].points",
+        "[3].dims",
+        "exercise",
+        "groups",
+        "requires",
+    ]
     assert found == sorted(found)
 
 
@@ -220,7 +250,9 @@ def test_a_missing_exercise_file_is_told(tmp_path: Path) -> None:
         load(tmp_path / "cases" / "nothing")
 
 
-def test_paths_below_the_current_folder_are_shown_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_below_the_current_folder_are_shown_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert fault(tmp_path, more=[case("ones_row")]).file == "cases/row_scale/checks.yaml"
 
@@ -230,7 +262,9 @@ def test_paths_below_the_current_folder_are_shown_relative(tmp_path: Path, monke
 
 def test_without_frozen_json_the_command_that_makes_it_is_told(tmp_path: Path) -> None:
     write_exercise(tmp_path)
-    with pytest.raises(GraderError, match="no frozen.json yet; make it with: grader validate row_scale --write"):
+    with pytest.raises(
+        GraderError, match=r"no frozen\.json yet; make it with: grader validate row_scale --write"
+    ):
         load_source(tmp_path).require_fresh_frozen()
 
 
@@ -264,7 +298,9 @@ CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("overrides", CORRECTIONS, ids=str)
-def test_corrections_of_words_points_and_visibility_leave_frozen_json_fresh(root: Path, frozen: Frozen, overrides: Any) -> None:
+def test_corrections_of_words_points_and_visibility_leave_frozen_json_fresh(
+    root: Path, frozen: Frozen, overrides: Any
+) -> None:
     write_exercise(root, **overrides)
     assert load_source(root).require_fresh_frozen() == frozen
 
@@ -273,19 +309,28 @@ def test_corrections_of_words_points_and_visibility_leave_frozen_json_fresh(root
 def test_changes_of_inputs_checks_or_reference_make_it_stale(root: Path, overrides: Any) -> None:
     load_source(root).require_fresh_frozen()
     write_exercise(root, **overrides)
-    with pytest.raises(GraderError, match=r"is older than the cases or the reference; refresh it with: grader validate"):
+    with pytest.raises(
+        GraderError, match=r"is older than the cases or the reference; refresh it with: grader validate"
+    ):
         load_source(root).require_fresh_frozen()
 
 
 def test_a_drawn_case_has_the_batchs_words_and_the_descriptors_inputs(tmp_path: Path) -> None:
     write_exercise(tmp_path, change={"drawn": {"arrays": {"x": {"scale": 3}}, "requires": ["ones_row"]}})
     source = load_source(tmp_path)
-    descriptor = Descriptor({"N": 2, "D": 4, "K": 1, "factor": 2}, 11, "float32", {"x": "fortran", "w": "c"}, True)
+    descriptor = Descriptor(
+        {"N": 2, "D": 4, "K": 1, "factor": 2}, 11, "float32", {"x": "fortran", "w": "c"}, True
+    )
     placed = source.cases({"drawn": [descriptor]})[-1]
     made = placed.case
     assert made.id == "drawn_01"
     assert (made.dims, made.seed, placed.dtype) == (descriptor.dims, 11, "float32")
-    assert (made.clause, made.points, made.visibility, made.requires) == ("scale", 0.5, "hidden", ["ones_row"])
+    assert (made.clause, made.points, made.visibility, made.requires) == (
+        "scale",
+        0.5,
+        "hidden",
+        ["ones_row"],
+    )
     assert made.arrays["x"].scale == 3
     assert (made.arrays["x"].layout, made.arrays["x"].read_only) == ("fortran", True)
     assert made.arrays["w"].layout == "c"

@@ -28,8 +28,14 @@ def refused(text: str) -> str:
 
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False) | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1, max_size=6), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1, max_size=6), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -73,7 +79,9 @@ def test_any_bytes_at_all_are_data_or_one_clear_fault(tmp_path_factory: Any, raw
 
 
 def test_every_key_and_item_has_its_line() -> None:
-    document = parse("# a comment\n- id: a\n  dims: {N: 1,\n    D: 2}\n\n- id: b\n  list:\n  - x\n  - y: 1\n", "f.yaml")
+    document = parse(
+        "# a comment\n- id: a\n  dims: {N: 1,\n    D: 2}\n\n- id: b\n  list:\n  - x\n  - y: 1\n", "f.yaml"
+    )
     lines = {show_path(path): line for path, line in document.lines.items()}
     assert lines == {
         "": 2,
@@ -219,7 +227,9 @@ def test_a_byte_order_mark_and_crlf_are_no_trouble(tmp_path: Path) -> None:
 def test_text_that_is_not_utf8_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "latin.yaml"
     path.write_bytes(b"a: 1\ntitle: caf\xe9\n")
-    with pytest.raises(ExerciseError, match=r"^cases/latin\.yaml:2: is not UTF-8 text; save the file as UTF-8$"):
+    with pytest.raises(
+        ExerciseError, match=r"^cases/latin\.yaml:2: is not UTF-8 text; save the file as UTF-8$"
+    ):
         load(path, "cases/latin.yaml")
 
 

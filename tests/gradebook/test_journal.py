@@ -91,7 +91,9 @@ def test_a_run_goes_on_where_another_stopped(tmp_path: Path) -> None:
         assert [r.submission.id for r in book.newest()] == ["ann", "bob"]
 
 
-def test_results_are_committed_in_groups_and_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_committed_in_groups_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = [0.0]
     monkeypatch.setattr(journal.time, "monotonic", lambda: clock[0])
     with Gradebook(tmp_path, "row_scale") as book:
@@ -142,7 +144,10 @@ def test_without_an_exercise_whichever_it_is_is_taken(tmp_path: Path) -> None:
     Gradebook(tmp_path, "row_scale").close()
 
 
-@pytest.mark.parametrize("content", [b"this is no database, it is text\n" * 50, b"\0" * 4096, b"SQLite format 3\0" + b"\xff" * 4096])
+@pytest.mark.parametrize(
+    "content",
+    [b"this is no database, it is text\n" * 50, b"\0" * 4096, b"SQLite format 3\0" + b"\xff" * 4096],
+)
 def test_a_damaged_file_is_told_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / FILE
     path.write_bytes(content)

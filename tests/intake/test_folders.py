@@ -20,14 +20,6 @@ GOOD = "def row_scale(x, w, factor):\n    return x\n"
 SAFE = set(string.ascii_letters + string.digits + "._-")
 
 
-def tree(root: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = root / name.replace("__", "/").replace("DOT", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
 def write(path: Path, text: str = GOOD) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -62,7 +54,11 @@ def test_an_id_is_safe_as_a_file_name(text: str) -> None:
     assert name not in (".", "..")
 
 
-@given(st.lists(st.text(max_size=12) | st.sampled_from(["ann", "Ann", "ann-2", "ANN", "änn", "?", ""]), max_size=12))
+@given(
+    st.lists(
+        st.text(max_size=12) | st.sampled_from(["ann", "Ann", "ann-2", "ANN", "änn", "?", ""]), max_size=12
+    )
+)
 def test_ids_are_unique_whatever_the_file_systems_case_rules(names: list[str]) -> None:
     unique = [i for i, _, _ in _unique((n, n, Path(n or "x")) for n in names)]
     assert len(unique) == len(names)
@@ -108,11 +104,25 @@ def test_several_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Pat
 def test_a_path_that_is_not_there_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     intake = collect([tmp_path / "gone.py", write(tmp_path / "ann.py")], ENTRY)
     assert ids(intake) == ["ann"]
-    assert intake.problems == (f"{tmp_path / 'gone.py'} does not exist; expected a file or a folder of submissions",)
+    assert intake.problems == (
+        f"{tmp_path / 'gone.py'} does not exist; expected a file or a folder of submissions",
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["a b.py", "o'neil.py", 'qu"ote.py', "new\nline.py", "$(id).py", "=1+1.py", "-rf.py", "名前.py", "ünï.py", "a;b.py"]
+    "name",
+    [
+        "a b.py",
+        "o'neil.py",
+        'qu"ote.py',
+        "new\nline.py",
+        "$(id).py",
+        "=1+1.py",
+        "-rf.py",
+        "名前.py",
+        "ünï.py",
+        "a;b.py",
+    ],
 )
 def test_odd_names_are_submissions_with_safe_ids(tmp_path: Path, name: str) -> None:
     write(tmp_path / name)
@@ -140,7 +150,9 @@ def test_a_name_that_is_no_utf8_is_a_submission(tmp_path: Path) -> None:
         (b"\xff\xfea", "The file is neither UTF-8 nor UTF-16 text; save it as UTF-8."),
     ],
 )
-def test_what_can_not_be_read_is_a_submission_with_a_problem(tmp_path: Path, content: bytes, problem: str) -> None:
+def test_what_can_not_be_read_is_a_submission_with_a_problem(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
     (tmp_path / "ann.py").write_bytes(content)
     one = only(collect([tmp_path], ENTRY))
     assert (one.source, one.problem) == (None, problem)
@@ -215,7 +227,11 @@ def test_a_folder_of_files_and_a_folder_of_folders_give_the_same_ids(tmp_path: P
     for name in ("s001", "s002"):
         write(tmp_path / "flat" / f"{name}.py")
         write(tmp_path / "deep" / name / "solution.py")
-    assert ids(collect([tmp_path / "flat"], ENTRY)) == ids(collect([tmp_path / "deep"], ENTRY)) == ["s001", "s002"]
+    assert (
+        ids(collect([tmp_path / "flat"], ENTRY))
+        == ids(collect([tmp_path / "deep"], ENTRY))
+        == ["s001", "s002"]
+    )
 
 
 def test_ids_come_from_the_path_below_the_class_folder(tmp_path: Path) -> None:
@@ -242,7 +258,9 @@ def test_ids_come_from_the_path_below_the_class_folder(tmp_path: Path) -> None:
         ({"only.py": "x = 1"}, "only.py"),
     ],
 )
-def test_of_several_files_in_a_students_folder_one_is_taken(tmp_path: Path, files: dict[str, str], chosen: str) -> None:
+def test_of_several_files_in_a_students_folder_one_is_taken(
+    tmp_path: Path, files: dict[str, str], chosen: str
+) -> None:
     for name, text in files.items():
         write(tmp_path / "ann" / name, text)
     intake = collect([tmp_path], ENTRY)
@@ -279,7 +297,9 @@ def test_nesting_beyond_the_limit_is_not_followed(tmp_path: Path) -> None:
 def test_a_folder_without_submissions_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     intake = collect([tmp_path], ENTRY)
-    assert intake.problems == (f"{tmp_path} holds no submission; expected .py files, or folders with a .py file",)
+    assert intake.problems == (
+        f"{tmp_path} holds no submission; expected .py files, or folders with a .py file",
+    )
     with pytest.raises(GraderError, match="holds no submission"):
         require_some(intake)
     with pytest.raises(GraderError, match="no submissions were named"):
@@ -301,13 +321,20 @@ def test_several_folders_are_one_class_with_unique_ids(tmp_path: Path) -> None:
 # --- modules ----------------------------------------------------------------------------------
 
 
-@given(st.text(min_size=1, max_size=20).filter(lambda t: "/" not in t and "\0" not in t and t not in (".", "..")))
+@given(
+    st.text(min_size=1, max_size=20).filter(lambda t: "/" not in t and "\0" not in t and t not in (".", ".."))
+)
 def test_the_module_name_is_an_identifier_whatever_the_file_is_called(name: str) -> None:
     one = Submission("x", "x", f"folder/{name}.py", "", "")
     assert one.module.isidentifier()
 
 
 def test_a_plain_file_name_is_the_modules_name() -> None:
-    for name, module in (("solution", "solution"), ("my solution", "my_solution"), ("3rd", "_3rd"), ("a-b.c", "a_b_c")):
+    for name, module in (
+        ("solution", "solution"),
+        ("my solution", "my_solution"),
+        ("3rd", "_3rd"),
+        ("a-b.c", "a_b_c"),
+    ):
         assert Submission("x", "x", f"f/{name}.py", "", "").module == module
     assert re.fullmatch(r"\w+", Submission("x", "x", "f/名.py", "", "").module)

@@ -60,13 +60,22 @@ def test_utf16_with_its_mark_is_read_with_a_note(encoding: str) -> None:
         (b"\x7fELF\x02\x01\x01\0", "The file holds a NUL byte in line 1; it is no Python text."),
         (b"# coding: klingon\nx = 1\n", "The file's coding comment names an encoding that does not fit it."),
         (b"# coding: rot13\nk = 1\n", "The file's coding comment names an unknown encoding."),
-        (b"# coding: undefined\nx = 1\n", "The file's text does not fit the encoding that its coding comment names."),
-        (b"# coding: ascii\nx = '\xe9'\n", "The file's text does not fit the encoding that its coding comment names."),
+        (
+            b"# coding: undefined\nx = 1\n",
+            "The file's text does not fit the encoding that its coding comment names.",
+        ),
+        (
+            b"# coding: ascii\nx = '\xe9'\n",
+            "The file's text does not fit the encoding that its coding comment names.",
+        ),
         (
             b"# coding: raw_unicode_escape\nx = '\\ud800'\n",
             "The file's text does not fit the encoding that its coding comment names.",
         ),
-        (b"\xef\xbb\xbf# coding: latin-1\nx = 1\n", "The file's coding comment names an encoding that does not fit it."),
+        (
+            b"\xef\xbb\xbf# coding: latin-1\nx = 1\n",
+            "The file's coding comment names an encoding that does not fit it.",
+        ),
         (b"\xff\xfea", "The file is neither UTF-8 nor UTF-16 text; save it as UTF-8."),
     ],
 )
@@ -77,10 +86,14 @@ def test_what_is_no_text_says_why(raw: bytes, problem: str) -> None:
 
 def test_a_file_beyond_the_cap_is_not_read() -> None:
     assert decode(b"#" * MAX_BYTES).source is not None
-    assert decode(b"#" * (MAX_BYTES + 1)).problem == "The file has 2,097,153 bytes; at most 2,097,152 are read."
+    assert (
+        decode(b"#" * (MAX_BYTES + 1)).problem == "The file has 2,097,153 bytes; at most 2,097,152 are read."
+    )
 
 
-names = sorted({*encodings.aliases.aliases.values(), *encodings.aliases.aliases, "undefined", "idna", "oem", "mbcs"})
+names = sorted(
+    {*encodings.aliases.aliases.values(), *encodings.aliases.aliases, "undefined", "idna", "oem", "mbcs"}
+)
 
 
 @given(

@@ -57,7 +57,9 @@ def pack_of(*cases: PackCase, expected: Mapping[str, Any] | None = None) -> Pack
             builder.add_call([ArrayArgument(np.ones((2, 2))), ArrayArgument(np.ones((2, 3))), 1])
         if steps:
             blocks[name] = builder.finish()
-    return Pack(id="sha256:0", exercise=EXERCISE, cases=cases, blocks=blocks, tensors=dict(expected or {}), data=b"")
+    return Pack(
+        id="sha256:0", exercise=EXERCISE, cases=cases, blocks=blocks, tensors=dict(expected or {}), data=b""
+    )
 
 
 def value(array: Any, kind: str = "array") -> ArrayValue:

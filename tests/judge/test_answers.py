@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judge.made_up import value
 
 from grader.judge.answers import Refusal, describe_value, read_answer
 from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
+from judge.made_up import value
 
 SHAPE = (2, 3)
 DTYPES = ("float32", "float64")
+FEW = "{} keeps about three digits, too few for this exercise."
 WANTED = "expected an array of shape (2, 3) and dtype float32 or float64."
 
 
@@ -49,7 +50,10 @@ def test_an_empty_answer_must_have_the_exact_shape() -> None:
         (PlainValue("object", "generator"), f"It returned a generator object; {WANTED}"),
         (PlainValue("object", "Answer"), f"It returned an Answer object; {WANTED}"),
         (Container("list", ()), f"It returned a list of 0 items; {WANTED} Return one numpy array."),
-        (Container("list", (PlainValue("int", 1),)), f"It returned a list of 1 item; {WANTED} Return one numpy array."),
+        (
+            Container("list", (PlainValue("int", 1),)),
+            f"It returned a list of 1 item; {WANTED} Return one numpy array.",
+        ),
         (
             Container("tuple", (value(np.ones(SHAPE)), PlainValue("none"))),
             f"It returned a tuple of 2 items; {WANTED} Return one numpy array.",
@@ -62,18 +66,25 @@ def test_an_empty_answer_must_have_the_exact_shape() -> None:
         (None, f"It returned nothing; {WANTED}"),
         (value(np.ones(SHAPE, np.int64)), f"It returned an array of dtype int64 and shape (2, 3); {WANTED}"),
         (value(np.ones(SHAPE, bool)), f"It returned an array of dtype bool and shape (2, 3); {WANTED}"),
-        (value(np.ones(SHAPE, np.complex128)), f"It returned an array of dtype complex128 and shape (2, 3); {WANTED}"),
-        (ArrayValue("array", "object", SHAPE, None), f"It returned an array of dtype object and shape (2, 3); {WANTED}"),
-        (ArrayValue("array", "str32", SHAPE, None), f"It returned an array of dtype str32 and shape (2, 3); {WANTED}"),
+        (
+            value(np.ones(SHAPE, np.complex128)),
+            f"It returned an array of dtype complex128 and shape (2, 3); {WANTED}",
+        ),
+        (
+            ArrayValue("array", "object", SHAPE, None),
+            f"It returned an array of dtype object and shape (2, 3); {WANTED}",
+        ),
+        (
+            ArrayValue("array", "str32", SHAPE, None),
+            f"It returned an array of dtype str32 and shape (2, 3); {WANTED}",
+        ),
         (
             value(np.ones(SHAPE, np.float16)),
-            f"It returned an array of dtype float16 and shape (2, 3); {WANTED} "
-            "float16 keeps about three digits, too few for this exercise.",
+            f"It returned an array of dtype float16 and shape (2, 3); {WANTED} {FEW.format('float16')}",
         ),
         (
             ArrayValue("tensor", "bfloat16", SHAPE, None),
-            f"It returned a tensor of dtype bfloat16 and shape (2, 3); {WANTED} "
-            "bfloat16 keeps about three digits, too few for this exercise.",
+            f"It returned a tensor of dtype bfloat16 and shape (2, 3); {WANTED} {FEW.format('bfloat16')}",
         ),
         (
             ArrayValue("array", "float64", SHAPE, None),
@@ -116,11 +127,15 @@ def test_the_shape_is_told_before_the_dtype() -> None:
 
 def test_an_array_that_was_too_large_to_come_back_is_told_by_its_shape() -> None:
     huge = ArrayValue("array", "float64", (2**62, 0), None)
-    assert read(huge).message.startswith("The answer has the shape (4611686018427387904, 0); expected (2, 3).")
+    assert read(huge).message.startswith(
+        "The answer has the shape (4611686018427387904, 0); expected (2, 3)."
+    )
 
 
 plain = st.builds(
-    PlainValue, st.sampled_from(["none", "bool", "int", "float", "complex", "str", "object"]), st.text() | st.integers()
+    PlainValue,
+    st.sampled_from(["none", "bool", "int", "float", "complex", "str", "object"]),
+    st.text() | st.integers(),
 )
 arrays = st.builds(
     ArrayValue,
@@ -131,7 +146,9 @@ arrays = st.builds(
 )
 values = st.recursive(
     plain | arrays,
-    lambda inner: st.builds(Container, st.sampled_from(["list", "tuple"]), st.lists(inner, max_size=3).map(tuple)),
+    lambda inner: st.builds(
+        Container, st.sampled_from(["list", "tuple"]), st.lists(inner, max_size=3).map(tuple)
+    ),
     max_leaves=6,
 )
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from judge.made_up import case, pack_of, returned
 
 from grader.judge.cases import judge_case
 from grader.judge.relations import Judgement
 from grader.outcomes import Failure, PlainValue, StepOutcome
+from judge.made_up import case, pack_of, returned
 
 EXPECTED = np.array([[1.0, 2.0, 4.0], [-1.0, 0.5, 0.25]])
 
@@ -42,7 +42,9 @@ def test_wrong_values_are_counted_and_measured() -> None:
 
 def test_a_single_value_is_told_as_such() -> None:
     one = case(shapes=((1, 1),), scale=4.0)
-    made = judge_case(pack_of(one, expected={"one": np.array([[4.0]])}), one, [returned(np.array([[5.0]]))], {})
+    made = judge_case(
+        pack_of(one, expected={"one": np.array([[4.0]])}), one, [returned(np.array([[5.0]]))], {}
+    )
     assert made.message == "The value is off by 1 (relative 0.25)."
 
 
@@ -91,5 +93,11 @@ def test_of_two_calls_the_first_that_failed_decides() -> None:
 
 
 def test_each_step_has_its_own_expected_shape() -> None:
-    judgement = judged(returned(EXPECTED), returned(EXPECTED[:1]), check="equals", shapes=((2, 3), (1, 3)), options={"rows": [0]})
+    judgement = judged(
+        returned(EXPECTED),
+        returned(EXPECTED[:1]),
+        check="equals",
+        shapes=((2, 3), (1, 3)),
+        options={"rows": [0]},
+    )
     assert judgement.verdict == "passed"

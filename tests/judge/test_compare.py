@@ -32,7 +32,9 @@ def test_an_array_equals_itself(array: Any, tolerance: float) -> None:
 
 
 @given(filled, tolerances, st.data())
-def test_one_element_off_passes_within_the_tolerance_and_fails_beyond_it(array: Any, tolerance: float, data: Any) -> None:
+def test_one_element_off_passes_within_the_tolerance_and_fails_beyond_it(
+    array: Any, tolerance: float, data: Any
+) -> None:
     scale = scale_of(array)
     index = np.unravel_index(data.draw(st.integers(0, array.size - 1)), array.shape)
     for factor, equal in ((0.99, True), (1.01, False), (-0.99, True), (-1.01, False)):
@@ -55,7 +57,9 @@ def test_an_error_of_exactly_the_tolerance_passes() -> None:
 
 
 @given(filled, st.sampled_from([np.nan, np.inf, -np.inf]), st.data())
-def test_nan_or_infinity_for_a_number_is_wrong_whatever_the_tolerance(array: Any, bad: float, data: Any) -> None:
+def test_nan_or_infinity_for_a_number_is_wrong_whatever_the_tolerance(
+    array: Any, bad: float, data: Any
+) -> None:
     index = np.unravel_index(data.draw(st.integers(0, array.size - 1)), array.shape)
     changed = array.copy()
     changed[index] = bad
@@ -79,7 +83,9 @@ def test_nan_or_infinity_for_a_number_is_wrong_whatever_the_tolerance(array: Any
         (1e308, -np.inf, False),
     ],
 )
-def test_where_the_expected_value_is_not_finite_the_same_is_expected(got: float, want: float, equal: bool) -> None:
+def test_where_the_expected_value_is_not_finite_the_same_is_expected(
+    got: float, want: float, equal: bool
+) -> None:
     result = compare(np.array([0.0, got]), np.array([0.0, want]), 1e-3, 1.0)
     assert result.equal is equal
     assert result.not_finite == 0
@@ -93,7 +99,12 @@ def test_the_order_of_the_elements_does_not_matter(first: Any, noise: Any, rando
     random.shuffle(order)
     scale = scale_of(want)
     one, other = compare(got, want, 1e-6, scale), compare(got[order], want[order], 1e-6, scale)
-    assert (one.max_abs, one.max_rel, one.beyond, one.size) == (other.max_abs, other.max_rel, other.beyond, other.size)
+    assert (one.max_abs, one.max_rel, one.beyond, one.size) == (
+        other.max_abs,
+        other.max_rel,
+        other.beyond,
+        other.size,
+    )
     assert len(one.worst) == len(other.worst)
 
 

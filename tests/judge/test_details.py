@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from judge.made_up import returned
 from support.small import CASES, right_answer, small_pack
 
 from grader.exercise.pack import Pack
@@ -23,10 +22,12 @@ from grader.judge import details
 from grader.judge.cases import judge_case
 from grader.judge.details import MAX_SHOWN, case_details, plain, snippet
 from grader.outcomes import Failure, StepOutcome
+from judge.made_up import returned
 
 MODULE = "handed_in"
 finite_or_not = hnp.arrays(
-    st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]), hnp.array_shapes(min_dims=0, max_dims=3, max_side=3)
+    st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]),
+    hnp.array_shapes(min_dims=0, max_dims=3, max_side=3),
 )
 
 

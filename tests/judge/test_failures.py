@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judge.made_up import EXERCISE
 
 from grader.judge.failures import STATE_VERDICTS, call_message, load_message
 from grader.outcomes import Failure, LoadOutcome, StepOutcome
+from judge.made_up import EXERCISE
+
+TOO_MANY = "row_scale() takes 2 positional arguments but 3 were given"
 
 
-def raised(kind: str, message: str = "", frames: Any = ((3, "row_scale"), (12, "helper")), **keys: Any) -> StepOutcome:
+def raised(
+    kind: str, message: str = "", frames: Any = ((3, "row_scale"), (12, "helper")), **keys: Any
+) -> StepOutcome:
     return StepOutcome("raised", failure=Failure(kind, message, (), frames), **keys)
 
 
@@ -29,16 +33,18 @@ def raised(kind: str, message: str = "", frames: Any = ((3, "row_scale"), (12, "
             "The call ended the program (sys.exit or exit) in line 12; return the answer instead.",
         ),
         (
-            raised("TypeError", "row_scale() takes 2 positional arguments but 3 were given", ()),
-            "It is called with 3 arguments by position (x, w, factor), but that fails: "
-            "row_scale() takes 2 positional arguments but 3 were given.",
+            raised("TypeError", TOO_MANY, ()),
+            f"It is called with 3 arguments by position (x, w, factor), but that fails: {TOO_MANY}.",
         ),
         (raised("TypeError", "bad operand"), "It raised TypeError in line 12: bad operand."),
         (StepOutcome("timed_out", detail="the call took more than 5 s"), "The call took more than 5 s."),
         (StepOutcome("crashed", detail="the process ended by signal 11"), "The process ended by signal 11."),
         (StepOutcome("not_run", detail="not run after 3 time-outs"), "Not run after 3 time-outs."),
         (StepOutcome("out_of_memory"), "Memory ran out."),
-        (StepOutcome("out_of_memory", detail="killed by the kernel"), "Memory ran out: killed by the kernel."),
+        (
+            StepOutcome("out_of_memory", detail="killed by the kernel"),
+            "Memory ran out: killed by the kernel.",
+        ),
         (
             StepOutcome("out_of_memory", failure=Failure("MemoryError", "no 9 GiB", (), ((4, "f"),))),
             "Memory ran out in line 4 (the limit is 1024 MiB): no 9 GiB.",
@@ -53,7 +59,14 @@ def loaded(**keys: Any) -> LoadOutcome:
     return LoadOutcome(**({"state": "returned", "found": True, "callable": True, "type": "function"} | keys))
 
 
-def failed(kind: str, message: str = "", *, bases: Any = (), frames: Any = ((7, "<module>"),), line: int | None = None) -> LoadOutcome:
+def failed(
+    kind: str,
+    message: str = "",
+    *,
+    bases: Any = (),
+    frames: Any = ((7, "<module>"),),
+    line: int | None = None,
+) -> LoadOutcome:
     return LoadOutcome("raised", failure=Failure(kind, message, bases, frames, line))
 
 
@@ -62,7 +75,10 @@ def failed(kind: str, message: str = "", *, bases: Any = (), frames: Any = ((7, 
     [
         (loaded(), None),
         (loaded(callable=False, type="int"), "row_scale is an int; expected a function that can be called."),
-        (loaded(callable=False, type="module"), "row_scale is a module; expected a function that can be called."),
+        (
+            loaded(callable=False, type="module"),
+            "row_scale is a module; expected a function that can be called.",
+        ),
         (
             loaded(found=False, callable=False, names=("np", "rowScale")),
             "The file defines no row_scale; did you mean to rename rowScale?",
@@ -76,16 +92,28 @@ def failed(kind: str, message: str = "", *, bases: Any = (), frames: Any = ((7, 
             LoadOutcome("timed_out", detail="loading took more than 5 s"),
             "Loading took more than 5 s: is there a loop or a slow self-test outside every function?",
         ),
-        (LoadOutcome("crashed", detail="the process ended by signal 9"), "The file can't be loaded: the process ended by signal 9."),
-        (LoadOutcome("out_of_memory", failure=Failure("MemoryError", "")), "Memory ran out while the file was loaded."),
-        (failed("SystemExit"), "The file ends the program (sys.exit or exit) in line 7 before it can be graded."),
+        (
+            LoadOutcome("crashed", detail="the process ended by signal 9"),
+            "The file can't be loaded: the process ended by signal 9.",
+        ),
+        (
+            LoadOutcome("out_of_memory", failure=Failure("MemoryError", "")),
+            "Memory ran out while the file was loaded.",
+        ),
+        (
+            failed("SystemExit"),
+            "The file ends the program (sys.exit or exit) in line 7 before it can be graded.",
+        ),
         (failed("SyntaxError", "invalid syntax", line=3), "Line 3 is not valid Python: invalid syntax."),
         (failed("ImportError", "no tensorflow here"), "An import fails in line 7: no tensorflow here."),
         (
             failed("ModuleNotFoundError", "No module named 'x'", bases=("ImportError", "Exception")),
             "An import fails in line 7: No module named 'x'.",
         ),
-        (failed("ZeroDivisionError", "division by zero"), "Loading the file raised ZeroDivisionError in line 7: division by zero."),
+        (
+            failed("ZeroDivisionError", "division by zero"),
+            "Loading the file raised ZeroDivisionError in line 7: division by zero.",
+        ),
         (None, "The file could not be examined: its code is too large or nested too deeply."),
     ],
 )
@@ -110,7 +138,9 @@ failures = st.none() | st.builds(
 
 
 @given(st.sampled_from(sorted(STATE_VERDICTS)), failures, texts)
-def test_any_failure_is_told_in_one_line_of_bounded_length(state: Any, failure: Failure | None, detail: str) -> None:
+def test_any_failure_is_told_in_one_line_of_bounded_length(
+    state: Any, failure: Failure | None, detail: str
+) -> None:
     if state == "raised" and failure is None:
         return
     said = call_message(StepOutcome(state, failure=failure, detail=detail[:100]), EXERCISE)

@@ -10,24 +10,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from judge.made_up import EXERCISE, case, returned, value
 
 from grader.exercise.models import RelationName
 from grader.judge.relations import RELATIONS, Evidence, Judgement
 from grader.outcomes import ArrayValue, StepOutcome
+from judge.made_up import EXERCISE, case, returned, value
 
 ROWS = np.array([[1.0, 2.0, -4.0], [0.5, 0.25, 8.0]])
 rows = hnp.arrays(np.float64, (3, 2), elements=st.floats(-100, 100, width=32))
 
 
 def judged(
-    relation: str, *answers: Any, changed: Mapping[int, str] | None = None, outcomes: Any = None, **options: Any
+    relation: str,
+    *answers: Any,
+    changed: Mapping[int, str] | None = None,
+    outcomes: Any = None,
+    **options: Any,
 ) -> Judgement:
     if relation == "differs":
         options = {"at_least": 1e-3} | options
     made = [np.asarray(a) for a in answers]
     one = case(relation, options=options, shapes=tuple(a.shape for a in made), tolerance=1e-6)
-    evidence = Evidence(one, outcomes or [returned(a) for a in made], made, EXERCISE.parameters, changed or {})
+    evidence = Evidence(
+        one, outcomes or [returned(a) for a in made], made, EXERCISE.parameters, changed or {}
+    )
     return RELATIONS[relation](evidence)
 
 
@@ -45,7 +51,9 @@ def test_equal_rows_in_the_order_named_pass(first: Any, order: list[int]) -> Non
 
 
 @given(rows, st.permutations([0, 1, 2]), st.integers(0, 2), st.integers(0, 1))
-def test_one_value_off_beyond_the_tolerance_is_a_violation(first: Any, order: list[int], row: int, column: int) -> None:
+def test_one_value_off_beyond_the_tolerance_is_a_violation(
+    first: Any, order: list[int], row: int, column: int
+) -> None:
     second = first[order]
     scale = np.abs(first).max() or 1.0
     for factor, verdict in ((0.5, "passed"), (2.0, "relation_violated")):
@@ -77,7 +85,9 @@ def test_nan_or_infinity_never_fulfils_equals_also_when_both_answers_have_it(bad
     answers[which] = broken
     judgement = judged("equals", *answers)
     assert judgement.verdict == "relation_violated"
-    assert judgement.message == f"The {'first' if which == 0 else 'second'} answer holds NaN or infinite values."
+    assert (
+        judgement.message == f"The {'first' if which == 0 else 'second'} answer holds NaN or infinite values."
+    )
     assert judged("equals", broken, broken).verdict == "relation_violated"
 
 
@@ -85,7 +95,7 @@ def test_nan_or_infinity_never_fulfils_equals_also_when_both_answers_have_it(bad
 
 
 def test_rows_that_change_enough_pass() -> None:
-    assert judged("differs", ROWS, ROWS + [[0, 0, 0.1]]).verdict == "passed"
+    assert judged("differs", ROWS, ROWS + np.array([0, 0, 0.1])).verdict == "passed"
 
 
 def test_every_named_row_must_change() -> None:
@@ -101,7 +111,7 @@ def test_every_named_row_must_change() -> None:
 @pytest.mark.parametrize(("change", "verdict"), [(0.0079, "relation_violated"), (0.0081, "passed")])
 def test_the_change_is_relative_to_the_larger_answer(change: float, verdict: str) -> None:
     # The largest magnitude is 8, so a thousandth of it is 0.008.
-    assert judged("differs", ROWS, ROWS + [[change, 0, 0]]).verdict == verdict
+    assert judged("differs", ROWS, ROWS + np.array([change, 0, 0])).verdict == verdict
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -112,7 +122,10 @@ def test_nan_is_no_difference(bad: float, which: int) -> None:
     answers = [ROWS, ROWS + 1]
     answers[which] = broken
     judgement = judged("differs", *answers)
-    assert (judgement.verdict, judgement.message) == ("relation_violated", "An answer holds NaN or infinite values.")
+    assert (judgement.verdict, judgement.message) == (
+        "relation_violated",
+        "An answer holds NaN or infinite values.",
+    )
 
 
 def test_zeros_and_no_rows_at_all_show_no_difference() -> None:
@@ -195,7 +208,10 @@ def test_nan_bytes_that_stay_are_kept() -> None:
 def test_inputs_that_stay_pass_and_other_arguments_are_another_cases_matter() -> None:
     assert judged("inputs_unchanged", ROWS, argument="x").verdict == "passed"
     outcomes = [returned(ROWS, overwritten=frozenset({1}), reshaped=frozenset({2}))]
-    assert judged("inputs_unchanged", ROWS, argument="x", outcomes=outcomes, changed={1: "public"}).verdict == "passed"
+    assert (
+        judged("inputs_unchanged", ROWS, argument="x", outcomes=outcomes, changed={1: "public"}).verdict
+        == "passed"
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +224,9 @@ def test_inputs_that_stay_pass_and_other_arguments_are_another_cases_matter() ->
     ],
 )
 def test_a_changed_argument_is_told_by_name(keys: Any, changed: Any, said: str) -> None:
-    judgement = judged("inputs_unchanged", ROWS, argument="x", outcomes=[returned(ROWS, **keys)], changed=changed)
+    judgement = judged(
+        "inputs_unchanged", ROWS, argument="x", outcomes=[returned(ROWS, **keys)], changed=changed
+    )
     assert (judgement.verdict, judgement.message) == ("input_mutated", said)
 
 
@@ -226,7 +244,10 @@ def test_shared_memory_names_the_arguments(bits: set[int], names: str) -> None:
     assert judgement.message == f"The answer shares memory with {names}; return a new array."
 
 
-@given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)), st.sampled_from(sorted(RELATIONS)))
+@given(
+    hnp.arrays(np.float64, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)),
+    st.sampled_from(sorted(RELATIONS)),
+)
 def test_any_answers_at_all_get_a_verdict(answer: Any, relation: str) -> None:
     judgement = judged(relation, answer, answer, answer, argument="w")
     assert judgement.verdict in ("passed", "relation_violated", "not_repeatable")

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judge.made_up import EXERCISE, case, execution, pack_of, returned
 from support.small import right_answer
 
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.submission import MAX_DETAILED, Context, grader_fault, judge, not_loadable, rounded
 from grader.outcomes import Execution, Failure, LoadOutcome, StepOutcome
 from grader.result import Isolation, Result, SubmissionInfo
+from judge.made_up import EXERCISE, case, execution, pack_of, returned
 
 INFO = SubmissionInfo("ann", "Ann", ("ann",), "ann.py", "sha256:1")
 LOADED = LoadOutcome("returned", found=True, callable=True, type="function")
@@ -92,10 +92,18 @@ def test_what_requires_a_failed_case_is_skipped_also_through_others() -> None:
         case(id="e"),
     ]
     result = simple(*cases, failing={"a"})
-    assert verdicts(result) == {"a": "wrong_value", "b": "skipped", "c": "skipped", "d": "skipped", "e": "passed"}
+    assert verdicts(result) == {
+        "a": "wrong_value",
+        "b": "skipped",
+        "c": "skipped",
+        "d": "skipped",
+        "e": "passed",
+    }
     assert result.score == 1
     assert result.cases[2].message == "Not counted, since a did not pass."
-    assert all(c.points == 0 and c.details == {} and c.hint == "" for c in result.cases if c.verdict == "skipped")
+    assert all(
+        c.points == 0 and c.details == {} and c.hint == "" for c in result.cases if c.verdict == "skipped"
+    )
 
 
 def test_what_is_required_may_stand_later_or_be_left_out_of_the_pack() -> None:
@@ -108,11 +116,14 @@ def test_what_is_required_may_stand_later_or_be_left_out_of_the_pack() -> None:
 @given(st.data())
 def test_a_case_counts_exactly_when_it_and_all_it_builds_on_pass(data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 7))
-    requires = [data.draw(st.lists(st.integers(0, n - 1), max_size=2, unique=True)) if n else [] for n in range(count)]
+    requires = [
+        data.draw(st.lists(st.integers(0, n - 1), max_size=2, unique=True)) if n else [] for n in range(count)
+    ]
     failing = data.draw(st.sets(st.integers(0, count - 1)))
     points = [data.draw(st.sampled_from([0, 0.1, 0.25, 1, 2.5])) for _ in range(count)]
     cases = [
-        case(id=f"c{n}", requires=tuple(f"c{r}" for r in requires[n]), points=float(points[n])) for n in range(count)
+        case(id=f"c{n}", requires=tuple(f"c{r}" for r in requires[n]), points=float(points[n]))
+        for n in range(count)
     ]
     result = simple(*cases, failing={f"c{n}" for n in failing})
 
@@ -134,7 +145,14 @@ def test_decimal_fractions_sum_as_one_writes_them() -> None:
 
 # --- policy -----------------------------------------------------------------------------------
 
-VIOLATION = {"rule": "softmax", "helper": "torch.softmax", "line": 12, "column": 4, "found": "static", "message": "m"}
+VIOLATION = {
+    "rule": "softmax",
+    "helper": "torch.softmax",
+    "line": 12,
+    "column": 4,
+    "found": "static",
+    "message": "m",
+}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +199,10 @@ def test_a_suspicion_and_a_note_cost_nothing_and_suspicions_are_the_teachers() -
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["line", "rule", "helper", "x"]), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["line", "rule", "helper", "x"]), inner, max_size=3)
+        ),
         max_leaves=8,
     ),
     st.sampled_from(["violations", "suspicious", "notes", "syntax_error"]),
@@ -198,13 +219,21 @@ def test_a_report_of_any_form_gives_a_record(part: Any, key: str) -> None:
 @pytest.mark.parametrize(
     ("load", "said"),
     [
-        (LoadOutcome("raised", failure=Failure("ValueError", "x", (), ((2, "<module>"),))), "Loading the file raised ValueError in line 2: x."),
-        (LoadOutcome("returned", found=False, names=("main",)), "The file defines no row_scale; it defines main."),
+        (
+            LoadOutcome("raised", failure=Failure("ValueError", "x", (), ((2, "<module>"),))),
+            "Loading the file raised ValueError in line 2: x.",
+        ),
+        (
+            LoadOutcome("returned", found=False, names=("main",)),
+            "The file defines no row_scale; it defines main.",
+        ),
         (LoadOutcome("timed_out", detail="loading took too long"), "Loading took too long: is there a loop"),
         (None, "The file could not be examined"),
     ],
 )
-def test_a_file_that_can_not_be_loaded_has_no_points_and_every_case_is_skipped(pack: Pack, load: Any, said: str) -> None:
+def test_a_file_that_can_not_be_loaded_has_no_points_and_every_case_is_skipped(
+    pack: Pack, load: Any, said: str
+) -> None:
     result = judge(context(pack), Execution(report={}, load=load, steps={}))
     assert (result.status, result.score, result.max_score) == ("not_loadable", 0, 8.5)
     assert result.message.startswith(said)
@@ -261,9 +290,14 @@ def test_an_argument_changed_in_any_call_costs_the_case_that_watches_it(pack: Pa
 
 
 def test_only_failing_public_cases_have_details_and_only_the_first_few() -> None:
-    cases = [case(id=f"c{n}", hint="h") for n in range(MAX_DETAILED + 2)] + [case(id="s", visibility="hidden", hint="h")]
+    cases = [case(id=f"c{n}", hint="h") for n in range(MAX_DETAILED + 2)] + [
+        case(id="s", visibility="hidden", hint="h")
+    ]
     pack = pack_of(*[dataclasses.replace(c, steps=(0,)) for c in cases])
-    steps = {"public": [StepOutcome("timed_out", detail="slow")], "hidden": [StepOutcome("timed_out", detail="slow")]}
+    steps = {
+        "public": [StepOutcome("timed_out", detail="slow")],
+        "hidden": [StepOutcome("timed_out", detail="slow")],
+    }
     monkey = pytest.MonkeyPatch()
     monkey.setattr("grader.judge.submission.case_details", lambda *rest: {"inputs": []})
     with monkey.context():

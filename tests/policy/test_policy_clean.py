@@ -363,6 +363,17 @@ CLEAN: dict[str, str] = {
         )
         + "    return a0\n"
     ),
+    "containers_made_from_themselves": """
+        import torch
+        def mlm_forward(x):
+            shape, seen, node = [], {}, torch
+            for i in range(3):
+                shape = [*shape, i]
+                seen = {**seen, i: shape}
+                shape = (*shape, *seen)
+                node = node.parent
+            return x.reshape(shape), torch.zeros(*shape).mean(), node
+        """,
     "honest_loop_with_rebinding": """
         import torch
         def layer_norm(x):

@@ -183,6 +183,7 @@ def check_form(found: Any) -> None:
 @example("class A(A): A = A.A")
 @example("def mlm_forward(x): global x; nonlocal y")
 @example("import torch\ndef mlm_forward(x):\n    global act\n    return act(torch.exp(x))")
+@example("import torch\nx: int\nclass mlm_forward:\n    y: int\n    z = y, x, torch.softmax")
 @example("lambda: (yield)")
 @example("import torch\nmlm_forward = mlm_forward.mlm_forward(mlm_forward)")
 @example("from torch import *\nmlm_forward = softmax = softmax")

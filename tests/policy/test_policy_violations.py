@@ -1658,6 +1658,18 @@ CASES: dict[str, tuple[str, str]] = {
             return act(x)
         """,
     ),
+    "container_made_from_itself": (
+        "torch.nn.GELU",
+        """
+        import torch
+        def mlm_forward(x):
+            libs, table = [], {}
+            for _ in x:
+                libs = [*libs, torch]
+                table = {**table, "t": torch}
+            return ¤libs[-1].nn.GELU()(x), ¤table["t"].nn.GELU()(x)
+        """,
+    ),
     "container_that_holds_itself": (
         T,
         """

@@ -32,16 +32,16 @@ def row_scale(x, w, factor):
 '''
 
 # Divides by the mean over the whole batch: one clause wrong, shape and type right.
-WRONG = '''\
+WRONG = """\
 import numpy as np
 
 
 def row_scale(x, w, factor):
     return factor * (x @ w) / (1 + (x * x).mean())
-'''
+"""
 
 # Right values, but x is scaled in place.
-MUTATES = '''\
+MUTATES = """\
 import numpy as np
 
 
@@ -49,7 +49,7 @@ def row_scale(x, w, factor):
     answer = factor * (x @ w) / (1 + (x * x).mean(axis=1, keepdims=True))
     x *= 2
     return answer
-'''
+"""
 
 MODEL = '''\
 """The reference."""

@@ -47,14 +47,31 @@ def changed_arguments(call: list[dict[str, Any]], arguments: list[Any]) -> int:
     return bits
 
 
-def aliased_arguments(call: list[dict[str, Any]], arguments: list[Any], leaves: list[tuple[int, int]]) -> int:
-    """A bit for each array argument that shares memory with one of the answer's (start, end) ranges."""
+def address(block: mmap.mmap) -> int:
+    """Where a block lies in memory."""
+    start: int = _ndarray(1, "u1", block).__array_interface__["data"][0]
+    return start
+
+
+def aliased_arguments(
+    call: list[dict[str, Any]], start: int, size: int, ranges: list[tuple[int, int]]
+) -> int:
+    """A bit for each array argument that shares memory with one of the answer's (low, high) ranges.
+
+    Args:
+        call: The call's arguments as planned.
+        start: Where the block lies in memory.
+        size: Its length.
+        ranges: Memory of the answer's arrays.
+    """
+    inside = [(low - start, high - start) for low, high in ranges if low < start + size and start < high]
     bits = 0
-    for number, (argument, array) in enumerate(zip(call, arguments)):
+    if not inside:
+        return bits
+    for number, argument in enumerate(call):
         if "value" in argument:
             continue
-        _dtype, _shape, _strides, _offset, length, _read_only = argument["array"]
-        start = array.__array_interface__["data"][0]
-        if any(low < start + length and start < high for low, high in leaves):
+        _dtype, _shape, _strides, offset, length, _read_only = argument["array"]
+        if any(low < offset + length and offset < high for low, high in inside):
             bits |= 1 << number
     return bits

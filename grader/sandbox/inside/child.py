@@ -19,6 +19,7 @@ from grader.policy.analysis import analyze
 from grader.policy.rules import Rules
 from grader.sandbox.inside import failures, slots, streams
 from grader.sandbox.inside.arguments import (
+    address,
     aliased_arguments,
     changed_arguments,
     make_arguments,
@@ -133,6 +134,7 @@ class Child:
         self.answers.clear()
         if entry is None:
             return
+        self.memory = address(block), len(block)
         for number, step in enumerate(read_steps(block)):
             if number < phase["first"]:
                 continue
@@ -156,7 +158,7 @@ class Child:
             changed = changed_arguments(call, arguments)
             self.answers[number] = answer
             text = encoder.encode(answer)
-            aliased = aliased_arguments(call, arguments, encoder.ranges)
+            aliased = aliased_arguments(call, *self.memory, encoder.ranges)
             chunks = encoder.chunks
             state = slots.TOO_LARGE if encoder.cut else slots.DONE
         except BaseException as error:

@@ -1,0 +1,139 @@
+"""Worked submissions: each with the result that it must get, and the ways in which it may not get it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.authoring.worked import Expected, disagreements, failing_clauses, read_worked
+from grader.errors import Problem
+from grader.result import CaseResult, Isolation, PolicyResult, Result, SubmissionInfo, Violation
+
+
+def case(clause: str, verdict: Any) -> CaseResult:
+    return CaseResult("x", "g", "", clause, "public", verdict, 0, 1)
+
+
+CASES = (
+    case("softmax", "wrong_value"),
+    case("scores", "passed"),
+    case("inputs", "skipped"),
+    case("gelu", "grader_fault"),
+)
+RESULT = Result(
+    exercise={},
+    submission=SubmissionInfo("a", "a", ("a",), "a.py", ""),
+    status="failed",
+    score=2.0,
+    max_score=4.0,
+    message="m",
+    isolation=Isolation("none", ()),
+    cases=CASES,
+)
+VIOLATED = replace(
+    RESULT,
+    score=0.0,
+    policy=PolicyResult("violated", (Violation("softmax", "torch.softmax", 12, 4, "static", "m"),)),
+)
+
+
+def expected(**keys: Any) -> Expected:
+    return Expected.model_validate({"status": "failed", "score": "partial"} | keys)
+
+
+def test_what_is_as_expected_disagrees_in_nothing() -> None:
+    assert disagreements(expected(loses=["softmax"], keeps=["scores", "inputs", "gelu"]), RESULT) == []
+    violated = expected(score="zero", policy={"status": "violated", "rules": ["softmax"], "lines": [12]})
+    assert disagreements(violated, VIOLATED) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "result", "said"),
+    [
+        ({"status": "passed"}, RESULT, "status failed, expected passed (m)"),
+        ({"score": "full"}, RESULT, "score 2 of 4, expected full"),
+        ({"score": "zero"}, RESULT, "score 2 of 4, expected zero"),
+        ({"score": "partial"}, replace(RESULT, score=0.0), "score 0 of 4, expected partial"),
+        ({"score": "partial"}, replace(RESULT, score=4.0), "score 4 of 4, expected partial"),
+        ({"score": "below_full"}, replace(RESULT, score=4.0), "score 4 of 4, expected below full"),
+        ({"loses": ["scores"]}, RESULT, "loses nothing in the clause scores"),
+        ({"loses": ["inputs"]}, RESULT, "loses nothing in the clause inputs"),
+        ({"keeps": ["softmax"]}, RESULT, "loses points in the clause softmax, which it should keep"),
+        ({"score": "zero"}, VIOLATED, "policy violated, expected clean"),
+        ({"policy": {"status": "violated"}}, RESULT, "policy clean, expected violated"),
+        (
+            {"score": "zero", "policy": {"status": "violated", "rules": ["gelu"]}},
+            VIOLATED,
+            "no violation of the rule gelu",
+        ),
+        (
+            {"score": "zero", "policy": {"status": "violated", "lines": [13]}},
+            VIOLATED,
+            "no violation named in line 13",
+        ),
+    ],
+)
+def test_each_way_to_disagree_is_told(keys: Any, result: Result, said: str) -> None:
+    assert disagreements(expected(**keys), result) == [said]
+
+
+@pytest.mark.parametrize(
+    ("score", "fits"),
+    [("full", {4.0}), ("zero", {0.0}), ("partial", {0.5, 3.5}), ("below_full", {0.0, 0.5, 3.5})],
+)
+def test_scores_are_full_zero_partial_or_below_full(score: str, fits: set[float]) -> None:
+    for points in (0.0, 0.5, 3.5, 4.0):
+        said = disagreements(expected(score=score), replace(RESULT, score=points))
+        assert (not said) == (points in fits)
+
+
+def test_skipped_cases_and_faults_of_the_grader_lose_nothing() -> None:
+    assert failing_clauses(CASES) == {"softmax"}
+
+
+def test_submissions_are_read_with_what_stands_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text("x = 1\n")
+    (tmp_path / "b.expected.yaml").write_text("status: failed\nscore: partial\nloses: [softmax]\n")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "a.expected.yaml").write_text("status: passed\nscore: full\n")
+    problems: list[Problem] = []
+    worked = list(read_worked(tmp_path, problems))
+    assert problems == []
+    assert [w.path.name for w in worked] == ["a.py", "b.py"]
+    assert worked[1].expected.loses == ["softmax"]
+    assert worked[1].expected.policy.status == "clean"
+    assert worked[1].file.endswith("b.expected.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "said"),
+    [
+        ("status: passed\nscore: half\n", 2, "score", "found 'half'"),
+        ("status: passed\n", 1, "score", "is missing"),
+        ("status: passed\nscore: full\nlooses: [a]\n", 3, "looses", "did you mean 'loses'?"),
+        ("status: passed\nscore: full\npolicy: {status: dirty}\n", 3, "policy.status", "found 'dirty'"),
+        ("", 1, "", "expected a mapping with the keys status, score"),
+    ],
+)
+def test_faults_of_an_expectation_have_line_and_key(
+    tmp_path: Path, text: str, line: int, key: str, said: str
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "a.expected.yaml").write_text(text)
+    (tmp_path / "b.py").write_text("x = 1\n")
+    (tmp_path / "b.expected.yaml").write_text("status: passed\nscore: full\n")
+    problems: list[Problem] = []
+    assert [w.path.name for w in read_worked(tmp_path, problems)] == ["b.py"], "the rest goes on"
+    (problem,) = problems
+    assert (problem.line, problem.key) == (line, key)
+    assert said in problem.message
+
+
+def test_a_submission_without_an_expectation_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    problems: list[Problem] = []
+    assert list(read_worked(tmp_path, problems)) == []
+    assert [p.message for p in problems] == ["has no a.expected.yaml beside it"]

@@ -1,0 +1,60 @@
+"""Plain files hold every record, and no cell that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from test_terminal import case, failing, result
+
+from grader.report.tables import gradebook_csv, jsonl
+from grader.result import Result, SubmissionInfo
+
+
+def rows(*records: Result) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(gradebook_csv(records), newline="")))
+
+
+def named(*members: str, **changes: Any) -> Result:
+    return replace(result(case(), **changes), submission=SubmissionInfo("ann", "Team", members, "a.py", ""))
+
+
+def test_every_member_gets_a_row() -> None:
+    found = rows(named("Ann", "Bob, the second"), named())
+    assert [row["name"] for row in found] == ["Ann", "Bob, the second", "Team"]
+    assert {row["score"] for row in found} == {"1.0"} and {row["status"] for row in found} == {"passed"}
+
+
+def test_a_fault_of_the_grader_has_no_score_and_never_a_0() -> None:
+    (row,) = rows(result(failing(), status="grader_fault", score=None))
+    assert row["score"] == "" and row["max_score"] == "1.0"
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_any_name_is_one_cell_and_no_formula(name: str) -> None:
+    found = rows(named(name, message=name))
+    assert len(found) == 1
+    for key in ("name", "message"):
+        cell = found[0][key] or ""
+        assert not cell.startswith(("=", "@", "\t", "\r"))
+        if cell.startswith(("+", "-")):
+            float(cell)
+
+
+def test_formulas_are_defused() -> None:
+    for text in ("=1+2", "+cmd|' /C calc'!A0", "@SUM(A1)", "-1+1", '=HYPERLINK("http://x")'):
+        assert rows(named(text))[0]["name"] == f"'{text}"
+
+
+def test_one_line_a_record_that_reads_back() -> None:
+    records = [result(case()), named("Ann"), result(failing(message="two\nlines\u2028here"))]
+    lines = list(jsonl(records))
+    assert len(lines) == 3
+    for line, record in zip(lines, records, strict=True):
+        assert line.endswith("\n") and line.count("\n") == 1
+        assert Result.from_dict(json.loads(line)) == record

@@ -1,0 +1,251 @@
+"""What a terminal shows is safe, fits its window, and says the same as the record."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from grader.report.terminal import batch_summary, check_report, points, words
+from grader.result import (
+    Adjustment,
+    CaseResult,
+    Isolation,
+    Output,
+    PolicyResult,
+    Result,
+    SubmissionInfo,
+    Violation,
+)
+
+
+def case(number: int = 1, **changes: Any) -> CaseResult:
+    made = CaseResult(f"case_{number}", "checks", "A title", "product", "public", "passed", 1.0, 1.0)
+    return replace(made, **changes)
+
+
+def failing(number: int = 1, **changes: Any) -> CaseResult:
+    defaults: dict[str, Any] = {"verdict": "wrong_value", "points": 0.0, "message": "2 of 3 values are off."}
+    return case(number, **(defaults | changes))
+
+
+def result(*cases: CaseResult, **changes: Any) -> Result:
+    score = sum(c.points for c in cases)
+    maximum = sum(c.max_points for c in cases)
+    made = Result(
+        exercise={
+            "name": "e",
+            "pack": "p",
+            "title": "E",
+            "clauses": {"scale": "Scale", "product": "Product"},
+        },
+        submission=SubmissionInfo("ann", "Ann", ("Ann",), "ann.py", "sha256:1"),
+        status="passed" if score == maximum else "failed",
+        score=score,
+        max_score=maximum,
+        message="A sentence.",
+        isolation=Isolation("full", ("seccomp",)),
+        cases=cases,
+    )
+    return replace(made, **changes)
+
+
+def shown(record: Result, *, width: int = 80, color: bool = False, **options: Any) -> str:
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        highlight=False,
+        force_terminal=color,
+        color_system="standard" if color else None,
+    )
+    console.print(check_report(record, **options))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(None, "–"), (0.0, "0"), (2.0, "2"), (2.5, "2.5"), (1 / 3, "0.3333"), (100.0, "100")]
+)
+def test_points_are_shown_without_needless_zeros(number: float | None, text: str) -> None:
+    assert points(number) == text
+
+
+def test_a_verdict_is_shown_in_words() -> None:
+    assert words("output_aliases_input") == "output aliases input"
+
+
+def test_the_headline_names_submission_status_and_points() -> None:
+    first, second, *_ = shown(result(case(), failing(2))).splitlines()
+    assert first.strip() == "Ann  failed  1 of 2 points" and second.strip() == "A sentence."
+
+
+def test_clauses_stand_in_the_statements_order_each_once() -> None:
+    record = result(case(1), failing(2, clause="scale"), case(3), case(4, clause="scale"))
+    lines = [line.split() for line in shown(record).splitlines()]
+    assert ["✗", "Scale", "1/2", "1/2"] in lines and ["✓", "Product", "2/2", "2/2"] in lines
+    assert lines.index(["✗", "Scale", "1/2", "1/2"]) < lines.index(["✓", "Product", "2/2", "2/2"])
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sign"),
+    [
+        (("passed", "passed"), "✓"),
+        (("passed", "raised"), "✗"),
+        (("passed", "skipped"), "–"),
+        (("skipped", "skipped"), "–"),
+        (("skipped", "timed_out"), "✗"),
+    ],
+)
+def test_a_clause_holds_only_where_all_its_checks_passed(verdicts: tuple[Any, ...], sign: str) -> None:
+    cases = [failing(n, verdict=v) if v != "passed" else case(n) for n, v in enumerate(verdicts)]
+    (line,) = [text for text in shown(result(*cases)).splitlines() if "Product" in text]
+    assert line.split()[0] == sign
+
+
+def test_the_first_failing_check_is_explained_and_the_rest_counted() -> None:
+    record = result(case(1), failing(2, hint="Try it."), failing(3, message="Another."), failing(4))
+    text = shown(record)
+    assert "✗ case_2  A title  (wrong value)" in text and "hint  Try it." in text
+    assert "Another." not in text and "2 more failing checks: case_3, case_4" in text
+    every = shown(record, show_all=True)
+    assert "Another." in every and "more failing" not in every
+
+
+def test_hidden_checks_are_counted_and_never_explained() -> None:
+    secret = failing(1, visibility="hidden", message="SECRET", hint="SECRET", title="SECRET", id="SECRET")
+    text = shown(result(secret, case(2)), show_all=True)
+    assert "SECRET" not in text and "1 more failing check" in text
+
+
+def test_inputs_answers_and_the_largest_errors_are_shown() -> None:
+    details = {
+        "inputs": [
+            {"name": "x", "dtype": "float64", "shape": [1, 2], "values": [[1.0, 2.0]]},
+            {"name": "w", "dtype": "float64", "shape": [50, 40]},
+            {"name": "factor", "value": 3},
+        ],
+        "obtained": [[0.123456789, float(n)] for n in range(20)],
+        "expected": [[0.5, "nan"]] * 20,
+        "worst": [{"index": [3, 1], "obtained": 3.0, "expected": "nan"}],
+        "stdout": "printed text\n",
+        "snippet": "import numpy",
+    }
+    text = shown(result(failing(1, details=details)))
+    for expected in (
+        "x = [[1.0, 2.0]]",
+        "w: float64 (50, 40)",
+        "factor = 3",
+        "0.12346",
+        "obtained",
+        "expected",
+        "(3, 1)",
+        "printed text",
+        "--case case_1 --snippet",
+        "…",
+    ):
+        assert expected in text
+
+
+def test_a_traceback_shows_the_students_own_lines() -> None:
+    details = {"traceback": [[2, "f"], [99, "g"]], "exception": "ValueError: no"}
+    text = shown(result(failing(1, verdict="raised", details=details)), source="a = 1\n    b = 1 / 0\n")
+    assert "line 2, in f" in text and "b = 1 / 0" in text and "line 99, in g" in text
+    assert "ValueError: no" in text
+
+
+def test_policy_notes_and_adjustments_are_shown() -> None:
+    violation = Violation("softmax", "torch.softmax", 3, 1, "static", "Line 3 uses torch.softmax.")
+    record = result(
+        case(),
+        policy=PolicyResult("violated", (violation,)),
+        adjustments=(Adjustment("a banned helper is used", -1.0),),
+        notes=("A note.",),
+    )
+    text = shown(record)
+    for expected in ("Line 3 uses torch.softmax.", "-1 points", "a banned helper is used", "A note."):
+        assert expected in text
+
+
+def test_output_of_a_file_that_could_not_be_loaded_is_shown() -> None:
+    record = result(
+        failing(verdict="skipped"), status="not_loadable", output=Output("before the end\n", "and an error\n")
+    )
+    text = shown(record)
+    assert "before the end" in text and "and an error" in text
+
+
+hostile = st.text(
+    st.sampled_from("ab\x1b[2J\x07\x00\r\n\t\u202e\u200b\ud800\x9b31m]0;[/bold][red]{}日🙂")
+    | st.characters(),
+    max_size=60,
+)
+
+
+@given(hostile, st.integers(20, 100))
+def test_no_text_of_a_submission_acts_on_the_terminal(text: str, width: int) -> None:
+    details = {"traceback": [[1, text]], "exception": text, "stdout": text, "stderr": text}
+    record = result(
+        failing(1, verdict="raised", message=text, details=details, title=text),
+        submission=SubmissionInfo("ann", text, (text,), text, ""),
+        message=text,
+        notes=(text,),
+        adjustments=(Adjustment(text, -1.0),),
+        policy=PolicyResult("violated", (Violation("r", text, 1, 1, "static", text),)),
+    )
+    out = shown(record, width=width, source=text)
+    out.encode("utf-8")
+    assert not set(out) & (set(map(chr, range(32))) - {"\n"}) and not set(out) & set("\u202e\u200b\x9b\x7f")
+
+
+def test_square_brackets_are_no_markup() -> None:
+    assert "[red]x[/red] [/]" in shown(result(failing(message="[red]x[/red] [/]")))
+
+
+LONG = "a_rather_long_name_without_any_blank_in_it_" * 3
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_no_line_is_longer_than_the_window(width: int) -> None:
+    details = {
+        "inputs": [{"name": "x", "dtype": "float64", "shape": [2, 3]}],
+        "obtained": [[0.1, 0.2, 0.3]] * 2,
+        "expected": [[0.1, 0.2, 0.3]] * 2,
+        "stdout": LONG,
+        "exception": LONG,
+        "traceback": [[1, "f"]],
+    }
+    record = result(
+        failing(1, message=LONG, title=LONG, hint=LONG, details=details), message=LONG, notes=(LONG,)
+    )
+    text = shown(record, width=width, source=LONG, show_all=True)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_colour_is_used_where_it_is_seen() -> None:
+    assert "\x1b[" in shown(result(failing()), color=True) and "\x1b[" not in shown(result(failing()))
+
+
+def summary(*records: Result, seconds: float = 2.0, graded: int = 2) -> str:
+    out = io.StringIO()
+    Console(file=out, width=80).print(batch_summary(records, seconds, graded))
+    return out.getvalue()
+
+
+def test_the_summary_counts_each_status_and_leaves_faults_out_of_the_mean() -> None:
+    fault = result(failing(verdict="grader_fault"), status="grader_fault", score=None)
+    text = summary(result(case()), result(failing()), fault)
+    rows = [line.split() for line in text.splitlines()]
+    for row in (["passed", "1"], ["failed", "1"], ["grader", "fault", "1"]):
+        assert row in rows
+    assert "mean score 0.5 of 1" in text and "2 graded in 2.0 s" in text and "1 kept" in text
+
+
+def test_the_summary_of_nothing_new_has_no_rate() -> None:
+    text = summary(result(case()), seconds=0.0, graded=0)
+    assert "0 graded" in text and "1 kept from the last run" in text and "a second" not in text
+    assert "mean" not in summary(graded=0)
