@@ -25,9 +25,13 @@ from grader.outcomes import Failure, StepOutcome
 from judge.made_up import returned
 
 MODULE = "handed_in"
+shapes = hnp.array_shapes(min_dims=0, max_dims=3, max_side=3)
 finite_or_not = hnp.arrays(
-    st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]),
-    hnp.array_shapes(min_dims=0, max_dims=3, max_side=3),
+    st.sampled_from(["float64", "float32", "int64", "uint8", "bool"]), shapes
+) | hnp.arrays(
+    st.sampled_from(["float64", "float32"]),
+    shapes,
+    elements=st.sampled_from([np.nan, np.inf, -np.inf, 0.5, -3.0]),
 )
 
 
