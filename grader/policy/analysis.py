@@ -28,7 +28,9 @@ MOST_TEXTS = 32
 
 _TOO_DEEP = "The code is nested too deeply to be read."
 # Without one of these, nothing in a source hides what it runs; most have none, and are spared the search.
-_HIDING_NAMES = words("exec eval compile getattr vars dir globals locals __import__ __builtins__")
+_HIDING_NAMES = words(
+    "exec eval compile getattr vars dir globals locals __import__ __builtins__ __loader__ __spec__"
+)
 _HIDING_ATTRIBUTES = words(
     """
     __dict__ __getattribute__ __getattr__ __subclasses__ __globals__ __code__ f_globals f_locals f_back

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from grader.policy.names import Lookup, Resolver
 from grader.policy.rules import Rule
 from grader.policy.scopes import Binding, Unit
+from grader.policy.texts import argument_of
 from grader.policy.values import (
     ANYTHING,
     Bag,
@@ -74,6 +75,7 @@ _DYNAMIC = frozenset(
 )
 _REVEALING = frozenset({"__subclasses__", "__globals__", "__code__", "f_globals", "f_locals", "f_back"})
 _ARRAYS = {"torch": "torch.Tensor", "jax": "jax.Array", "tensorflow": "tensorflow.Tensor"}
+# Libraries whose objects are no tensors, or have attributes of the student's choosing.
 _NOT_ARRAYS = frozenset({"types", "collections", "enum", "argparse", "numpy", "scipy", "math", "re", "json"})
 _BY_TEXT = frozenset({"activation", "recurrent_activation", "hidden_act", "nonlinearity"})
 
@@ -156,12 +158,27 @@ class Inspector:
             rule = self.rules.banned(name) or self._unbound_method(value.name, node.attr)
             if rule is not None:
                 self._flagged.add(node)
-                yield Finding(rule.id, name, node, banned=rule)
+                yield Finding(rule.id, name, node, self._given_by(node.value, value), banned=rule)
                 return
         rule = self._method(node.attr, values)
         if rule is not None:
             self._flagged.add(node)
             yield Finding(rule.id, self._method_name(node.attr, values), node, at_end=True, banned=rule)
+
+    def _given_by(self, node: ast.expr, value: Lib) -> tuple[Unit, ...] | None:
+        """The calls that give a parameter this library: a self-test's call is no use by the entry point."""
+        bindings = self.resolver.candidates(node) if isinstance(node, ast.Name) else ()
+        units: list[Unit] = []
+        for binding in bindings:
+            if binding.kind != "param" or binding.func is None:
+                return None
+            if binding.default is not None and value in self.resolver.resolve(binding.default):
+                return None
+            for site in self.resolver.call_sites(binding.func)[0]:
+                argument = argument_of(site, binding.func, binding)
+                if argument is not None and value in self.resolver.resolve(argument):
+                    units.append(site.unit)
+        return tuple(units) or None
 
     def _unbound_method(self, library: str, attr: str) -> Rule | None:
         """`torch.Tensor.softmax`: a method, taken from its class."""
@@ -280,6 +297,8 @@ class Inspector:
         for binding in bindings:
             if binding.kind == "import":
                 yield from self._suspicious_library(binding.lib, node)
+        if not bindings and node.id in ("__loader__", "__spec__"):
+            yield Finding(DYNAMIC, node.id, node, detail="may import what the source does not show")
         if bindings or node in self.program.callees:
             return
         if node.id in ("exec", "eval", "compile", "__import__"):

@@ -70,8 +70,6 @@ _PASSED_ON = words(
     """
 )
 _WRAPPED = frozenset({"__call__", "__func__", "__wrapped__", "__self__"})
-# Libraries whose objects have attributes of the student's choosing.
-_OWN_OBJECTS = frozenset({"types", "collections", "enum", "argparse", "numpy", "scipy", "math", "re", "json"})
 _NAMESPACES = frozenset({"builtins.globals", "builtins.locals"})
 _CONTAINER_LOOKUPS = frozenset({"get", "__getitem__", "pop", "setdefault"})
 

@@ -47,7 +47,17 @@ def exercise(
 
 
 BOUNDS = [">= 0", ">= 1", ">= 2", "<= 4", "!= 3", "> 1", "% 2 == 0"]
-CONSTRAINTS = ["A % B == 0", "A <= B", "A + B <= 6", "B != C", "A * C < 12", "C == 0 or A % C == 0", "A > 0"]
+CONSTRAINTS = [
+    "A % B == 0",
+    "A + B + C <= 7",
+    "A + B > C",
+    "A <= B",
+    "A + B <= 6",
+    "B != C",
+    "A * C < 12",
+    "C == 0 or A % C == 0",
+    "A > 0",
+]
 spans = st.tuples(st.integers(0, 4), st.integers(0, 4)).map(lambda t: {"from": min(t), "to": max(t)})
 exercises = st.builds(
     exercise,

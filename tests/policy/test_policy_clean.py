@@ -744,6 +744,19 @@ NOTED: dict[str, tuple[str, str]] = {
         print(pick("softmax")(3))
         """,
     ),
+    "library_given_by_a_self_test_only": (
+        "torch.softmax",
+        """
+        import torch
+        def net(x, lib):
+            return ¤lib.softmax(x)
+        class Own:
+            softmax = staticmethod(lambda x: x)
+        def mlm_forward(x):
+            return net(x, Own)
+        print(net(3, torch))
+        """,
+    ),
     "method_in_a_self_test": (
         "torch.Tensor.softmax",
         """

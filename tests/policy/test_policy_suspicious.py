@@ -225,6 +225,38 @@ SUSPICIOUS: dict[str, tuple[str, str]] = {
             return ¤eval("sys.setprofile")
         """,
     ),
+    "loader": (
+        "dynamic_code",
+        """
+        def mlm_forward(x):
+            return ¤__loader__.load_module("torch")
+        """,
+    ),
+    "jit_from_a_text": (
+        "dynamic_code",
+        """
+        import torch
+        unit = ¤torch.jit.CompilationUnit("def f(x): return x")
+        def mlm_forward(x):
+            return unit.f(x)
+        """,
+    ),
+    "timed_text": (
+        "dynamic_code",
+        """
+        import timeit
+        def mlm_forward(x):
+            return ¤timeit.timeit("1")
+        """,
+    ),
+    "other_program": (
+        "dynamic_code",
+        """
+        import os
+        def mlm_forward(x):
+            return ¤os.system("python other.py")
+        """,
+    ),
     "the_grader": (
         "dynamic_code",
         """

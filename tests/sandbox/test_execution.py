@@ -421,6 +421,7 @@ def test_scribbling_over_the_progress_buys_no_more_than_the_seconds_in_all(serve
 
 BOMBS = {
     "numpy": "return np.ones(10**9)",
+    "a_little_too_much": "return np.ones(20 * 10**6)",
     "list": "a = []\n    while True: a.append(bytearray(1 << 20))",
     "text": "return 'a' * 10**10",
     "many_small": "a = [x]\n    while True: a = a + a",

@@ -185,6 +185,29 @@ def test_what_an_honest_child_writes_is_read_as_it_was(array: np.ndarray[Any, An
     assert read_record(out, 2, 1 << 16) is None
 
 
+@pytest.mark.parametrize("length", [SLOT_SIZE, 2**32, 2**64 - 1])
+def test_a_record_that_reaches_beyond_its_slot_is_damaged(length: int) -> None:
+    text = b'{"kind":"none"}'
+    fits = slots.HEADER.pack(slots.DONE, len(text), 8, 0, 0, 0, 0, 0, 0)
+    assert try_to_read(written(fits + text)) == PlainValue("none")
+    beyond = slots.HEADER.pack(slots.DONE, len(text), length, 0, 0, 0, 0, 0, 0)
+    assert isinstance(try_to_read(written(beyond + text)), DamagedError)
+
+
+@given(st.integers(0, 2 * SLOT_SIZE), st.lists(st.integers(0, SLOT_SIZE), max_size=3))
+def test_a_record_is_never_written_beyond_its_slot(described: int, lengths: list[int]) -> None:
+    out = mapping()
+    writer = slots.Slots(out, SLOT_SIZE)
+    writer.start(3, 7, 7)
+    at, _ = slots.position(3, SLOT_SIZE)
+    before = out[:at], out[at + SLOT_SIZE :]
+    writer.finish(3, slots.DONE, b" " * described, [b"x" * n for n in lengths])
+    assert (out[:at], out[at + SLOT_SIZE :]) == before
+    found = read_record(out, 3, SLOT_SIZE) if not described or described + sum(lengths) > SLOT_SIZE else None
+    if found is not None and described + sum(lengths) > SLOT_SIZE:
+        assert found.state == slots.TOO_LARGE and found.data == b""
+
+
 def test_a_slot_that_was_never_begun_is_none() -> None:
     assert read_record(mapping(), slots.FIRST_STEP_SLOT, SLOT_SIZE) is None
 
