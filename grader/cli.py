@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import grader
 from grader.errors import ExerciseError, GraderError, Problem
+from grader.exercise.near import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,36 +25,177 @@ if TYPE_CHECKING:
 
 OK, LESS_THAN_FULL, USER_FAULT, GRADER_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 
-app = typer.Typer(
-    name="grader",
-    help="Grade exercises in which a student writes a numeric function.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    add_completion=False,
-)
-
-ExerciseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--exercise",
-        metavar="NAME|PACK",
-        help="Exercise by name, or a pack file. Default: the only exercise.",
-    ),
-]
-RootOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--root",
-        metavar="DIR",
-        help="Folder that holds cases/ and reference/. Default: GRADER_ROOT, "
-        "else the current folder or a parent.",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
+COMMANDS = ("check", "grade", "report", "validate", "pack", "schema")
 
 _started: ForkServer | None = None
 _json_written = False
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors say what to do next."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise GraderError with the message and where help is to be had."""
+        raise GraderError(f"{message}\nsee {self.prog} --help")
+
+
+def _command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str = ""
+) -> argparse.ArgumentParser:
+    description = f"{summary} {more}".strip()
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=description, allow_abbrev=False
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _paths(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="files and folders of submissions"
+    )
+
+
+def _exercise(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--exercise",
+        metavar="NAME|PACK",
+        help="exercise by name, or a pack file (default: the only exercise)",
+    )
+    _root(parser)
+
+
+def _root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="folder that holds cases/ and reference/ (default: GRADER_ROOT, the current folder or a parent)",
+    )
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="write one JSON document to standard output and nothing else there",
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected 1 or more")
+    return number
+
+
+def build_parser() -> Parser:
+    """The command line."""
+    parser = Parser(
+        prog="grader",
+        description="Grade exercises in which a student writes a numeric function.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"grader {grader.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+
+    one = _command(
+        commands,
+        "check",
+        check,
+        "Check submissions: which requirement is broken, why, and how to reproduce it.",
+        "Status 0: full marks; 1: some submission has less; 2: a path or the exercise is at fault; "
+        "3: the grader.",
+    )
+    _paths(one)
+    _exercise(one)
+    _json(one)
+    one.add_argument(
+        "--html", type=Path, metavar="FILE", help="write the report as a page (a folder for several)"
+    )
+    one.add_argument(
+        "--case", action="append", default=[], metavar="ID", help="run this case only; may be repeated"
+    )
+    one.add_argument(
+        "--clause",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run this clause's cases; may be repeated",
+    )
+    one.add_argument("--all", action="store_true", help="explain every failing check, not only the first")
+    one.add_argument(
+        "--snippet",
+        action="store_true",
+        help="print Python text that makes the calls of the cases named by --case",
+    )
+
+    many = _command(
+        commands,
+        "grade",
+        grade,
+        "Grade a class into a folder: gradebook, records, a page a student and one for the class.",
+        "Run again, it goes on where it was and grades only what is new. Status 0 whatever the marks; 2: a "
+        "path or the exercise is at fault, the rest is graded all the same; 3: the grader failed on some.",
+    )
+    _paths(many)
+    many.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for results; continued if it has a gradebook",
+    )
+    _exercise(many)
+    many.add_argument(
+        "--workers", type=_positive, metavar="N", help="processes that grade (default: one a core)"
+    )
+    many.add_argument("--fresh", action="store_true", help="start over: forget what the folder holds")
+    _json(many)
+    many.add_argument(
+        "--allow-weak-isolation",
+        action="store_true",
+        help="don't warn that submissions run without confinement",
+    )
+
+    again = _command(
+        commands,
+        "report",
+        report,
+        "Write the pages and tables of a graded folder anew, without running anything.",
+    )
+    again.add_argument("folder", type=Path, metavar="DIR", help="the --out folder of an earlier grader grade")
+
+    proof = _command(
+        commands,
+        "validate",
+        validate,
+        "Check an exercise: right answers pass, known wrong ones lose points, the pack is reproducible.",
+        "Status 0: sound; 1: a weakness; 2: the exercise is at fault or frozen.json is stale; 3: the grader.",
+    )
+    proof.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
+    _root(proof)
+    proof.add_argument(
+        "--write",
+        action="store_true",
+        help="first draw, measure and write frozen.json (needs the author extra)",
+    )
+    proof.add_argument("--fast", action="store_true", help="leave out the worked submissions")
+    _json(proof)
+
+    bundle = _command(
+        commands, "pack", pack, "Write an exercise's pack: one data-only file with all that grading needs."
+    )
+    bundle.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
+    bundle.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the pack is written")
+    bundle.add_argument("--student", action="store_true", help="leave the hidden cases out")
+    _root(bundle)
+
+    shape = _command(
+        commands, "schema", schema, "Print the JSON Schema of an exercise's YAML files, for editors."
+    )
+    shape.add_argument("what", metavar="exercise|cases|policy", help="which file the schema is of")
+    return parser
 
 
 def main() -> None:
@@ -72,11 +214,9 @@ def main() -> None:
         except SandboxError:
             _started = None
     try:
-        app()
-    except SystemExit as ended:
-        if ended.code == USER_FAULT:
-            _print_fault_json("the command line is at fault; see standard error", [])
-        raise
+        status = _run(sys.argv[1:])
+        sys.stdout.flush()
+        sys.exit(status)
     except GraderError as error:
         _say_fault(error)
         _print_fault_json(str(error), list(error.problems) if isinstance(error, ExerciseError) else [])
@@ -98,6 +238,20 @@ def main() -> None:
     finally:
         if _started is not None:
             _started.close()
+
+
+def _run(arguments: list[str]) -> int:
+    parser = build_parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return USER_FAULT
+    if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        raise GraderError(
+            f"no command {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}\nsee grader --help"
+        )
+    chosen = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = chosen.run
+    return run(chosen)
 
 
 def _say_fault(error: GraderError) -> None:
@@ -138,68 +292,25 @@ def _print_fault_json(message: str, problems: list[Problem]) -> None:
         _print_json({"schema": SCHEMA, "sound": False, "weaknesses": rows, "error": message})
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"grader {grader.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
-
-
 # --- check ------------------------------------------------------------------------------------
 
 
-@app.command()
-def check(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to check.")],
-    exercise: ExerciseOption = None,
-    root: RootOption = None,
-    as_json: JsonOption = False,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the student page (a folder for several).")
-    ] = None,
-    case: Annotated[
-        list[str] | None, typer.Option("--case", metavar="ID", help="Run this case only; may be repeated.")
-    ] = None,
-    clause: Annotated[
-        list[str] | None,
-        typer.Option("--clause", metavar="NAME", help="Run the cases of this clause only; may be repeated."),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Explain every failing check, not only the first.")
-    ] = False,
-    snippet: Annotated[
-        bool,
-        typer.Option(
-            "--snippet", help="Print Python text that makes the calls of the cases named by --case."
-        ),
-    ] = False,
-) -> None:
-    """Check submissions and tell which requirement is broken, why, and how to reproduce it.
-
-    Status 0: full marks. 1: some submission has less. 2: a path or the exercise is at fault. 3: the grader.
-    """
+def check(chosen: argparse.Namespace) -> int:
+    """``grader check``."""
     from grader.exercise.resolve import resolve_pack
 
-    pack = resolve_pack(exercise, root)
-    if case or clause:
+    pack = resolve_pack(chosen.exercise, chosen.root)
+    if chosen.case or chosen.clause:
         from grader.exercise.select import select
 
-        pack = select(pack, cases=case or [], clauses=clause or [])
-    if snippet:
-        _print_snippets(pack, paths, bool(case))
-        return
+        pack = select(pack, cases=chosen.case, clauses=chosen.clause)
+    if chosen.snippet:
+        _print_snippets(pack, chosen.paths[0], bool(chosen.case))
+        return OK
     from grader.batch.runner import Runner
     from grader.intake.folders import collect
 
-    intake = collect(paths, pack.exercise.entry)
+    intake = collect(chosen.paths, pack.exercise.entry)
     console = _console()
     results: list[Result] = []
     global _started
@@ -208,15 +319,15 @@ def check(
         for submission in intake.submissions:
             result = runner.grade(submission)
             results.append(result)
-            if not as_json:
-                _show(console, result, submission, every, first=len(results) == 1)
+            if not chosen.json:
+                _show(console, result, submission, chosen.all, first=len(results) == 1)
     for problem in intake.problems:
         print(f"grader: {problem}", file=sys.stderr)
-    if as_json:
+    if chosen.json:
         _print_json([result.for_student().to_dict() for result in results])
-    if html is not None:
-        _write_pages(html, results)
-    raise typer.Exit(_check_status(results, bool(intake.problems) or not results))
+    if chosen.html is not None:
+        _write_pages(chosen.html, results)
+    return _check_status(results, bool(intake.problems) or not results)
 
 
 def _show(console: Console, result: Result, submission: Submission, every: bool, *, first: bool) -> None:
@@ -249,7 +360,7 @@ def _write_pages(html: Path, results: list[Result]) -> None:
         raise GraderError(f"{html} can't be written: {error.strerror}") from None
 
 
-def _print_snippets(pack: Pack, paths: list[Path], chosen: bool) -> None:
+def _print_snippets(pack: Pack, path: Path, chosen: bool) -> None:
     from grader.judge.details import snippet
 
     if not chosen:
@@ -257,7 +368,7 @@ def _print_snippets(pack: Pack, paths: list[Path], chosen: bool) -> None:
     for case in pack.cases:
         if case.visibility == "hidden":
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")
-        text = snippet(pack, case, paths[0].stem)
+        text = snippet(pack, case, path.stem)
         if not text:
             raise GraderError(f"the inputs of {case.id} are too large to be written out")
         sys.stdout.write(text)
@@ -266,53 +377,36 @@ def _print_snippets(pack: Pack, paths: list[Path], chosen: bool) -> None:
 # --- grade ------------------------------------------------------------------------------------
 
 
-@app.command()
-def grade(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders of submissions.")],
-    out: Annotated[
-        Path,
-        typer.Option("--out", metavar="DIR", help="Folder for results; continued when it holds a gradebook."),
-    ],
-    exercise: ExerciseOption = None,
-    root: RootOption = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, metavar="N", help="Processes that grade. Default: one a core."),
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over: forget what the folder holds.")] = False,
-    as_json: JsonOption = False,
-    allow_weak_isolation: Annotated[
-        bool,
-        typer.Option("--allow-weak-isolation", help="Don't warn that submissions run without confinement."),
-    ] = False,
-) -> None:
-    """Grade a class into a folder: gradebook, results.jsonl, a page for each student and one for the class.
-
-    Run again, it goes on where it was and grades only what is new. Status 0 whatever the marks; 2: a path or
-    the exercise is at fault (the rest is graded all the same). 3: the grader failed on some submission.
-    """
+def grade(chosen: argparse.Namespace) -> int:
+    """``grader grade``."""
     from grader.batch.grading import grade_class
     from grader.exercise.resolve import resolve_pack
     from grader.intake.folders import collect, require_some
     from grader.report.terminal import batch_summary
 
-    pack = resolve_pack(exercise, root)
-    intake = collect(paths, pack.exercise.entry)
+    pack = resolve_pack(chosen.exercise, chosen.root)
+    intake = collect(chosen.paths, pack.exercise.entry)
     require_some(intake)
     for problem in intake.problems:
         print(f"grader: {problem}", file=sys.stderr)
-    if not allow_weak_isolation:
+    if not chosen.allow_weak_isolation:
         print(
             "grader: submissions run in processes of their own with limits, but without confinement: "
             "grade only files of people you trust (--allow-weak-isolation leaves this out)",
             file=sys.stderr,
         )
+    out: Path = chosen.out
     with _Progress() as progress:
         run = grade_class(
-            pack, intake.submissions, out, workers=workers, fresh=fresh, progress=progress.update
+            pack,
+            intake.submissions,
+            out,
+            workers=chosen.workers,
+            fresh=chosen.fresh,
+            progress=progress.update,
         )
     faults = [r.submission.id for r in run.results if r.status == "grader_fault"]
-    if as_json:
+    if chosen.json:
         counts: dict[str, int] = {}
         for result in run.results:
             counts[result.status] = counts.get(result.status, 0) + 1
@@ -350,8 +444,8 @@ def grade(
         )
     if run.interrupted:
         print("grader: interrupted; the same command goes on where it was", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(GRADER_FAULT if faults else USER_FAULT if intake.problems else OK)
+        return INTERRUPTED
+    return GRADER_FAULT if faults else USER_FAULT if intake.problems else OK
 
 
 class _Progress:
@@ -395,14 +489,12 @@ class _Progress:
 # --- report -----------------------------------------------------------------------------------
 
 
-@app.command()
-def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of an earlier grader grade.")],
-) -> None:
-    """Write the pages and tables of a graded folder anew from its gradebook, without running anything."""
+def report(chosen: argparse.Namespace) -> int:
+    """``grader report``."""
     from grader.gradebook.journal import FILE, Gradebook
     from grader.report import files
 
+    folder: Path = chosen.folder
     if not (folder / FILE).is_file():
         raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")
     files.prepare_folder(folder, fresh=False)
@@ -412,39 +504,25 @@ def report(
         files.write_pages(folder, result)
     files.write_class(folder, results, grader.__version__)
     print(f"{len(results)} submissions: {folder / 'index.html'}")
+    return OK
 
 
 # --- authoring --------------------------------------------------------------------------------
 
 
-@app.command()
-def validate(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Exercise. Default: the only one.")
-    ] = None,
-    root: RootOption = None,
-    write: Annotated[
-        bool,
-        typer.Option("--write", help="Draw, measure and write frozen.json first (needs the author extra)."),
-    ] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Leave out the worked submissions.")] = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Check an exercise: right answers pass, known wrong ones lose points, the pack is reproducible.
-
-    Status 0: sound. 1: a weakness. 2: the exercise is at fault or frozen.json is stale. 3: the grader failed.
-    """
+def validate(chosen: argparse.Namespace) -> int:
+    """``grader validate``."""
     from grader.authoring.validation import Validator
     from grader.exercise import source as sources
     from grader.exercise.cache import write_atomically
     from grader.exercise.roots import exercise_folder, require_root
     from grader.report.validation import validation_report
 
-    folder = exercise_folder(require_root(root), name)
+    folder = exercise_folder(require_root(chosen.root), chosen.name)
     errors = _console(stderr=True)
     source = sources.load(folder)
     with errors.status("reading") as status:
-        if write:
+        if chosen.write:
             from grader.authoring.freeze import freeze
 
             frozen = freeze(source, lambda case: status.update(f"measuring {case}"))
@@ -453,48 +531,36 @@ def validate(
             except OSError as error:
                 raise GraderError(f"{source.frozen_path} can't be written: {error.strerror}") from None
             source = sources.load(folder)
-        validation = Validator(source, lambda what: status.update(f"checking {what}")).run(fast=fast)
-    if as_json:
+        validation = Validator(source, lambda what: status.update(f"checking {what}")).run(fast=chosen.fast)
+    if chosen.json:
         _print_json(validation.to_dict())
     else:
-        _console().print(validation_report(validation))
-    raise typer.Exit(OK if validation.sound else LESS_THAN_FULL)
+        _console().print(validation_report(validation), soft_wrap=True)
+    return OK if validation.sound else LESS_THAN_FULL
 
 
-@app.command()
-def pack(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Exercise. Default: the only one.")
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the pack is written.")] = ...,  # type: ignore[assignment]
-    student: Annotated[bool, typer.Option("--student", help="Leave the hidden cases out.")] = False,
-    root: RootOption = None,
-) -> None:
-    """Write an exercise's pack: one data-only file that holds all that grading needs."""
+def pack(chosen: argparse.Namespace) -> int:
+    """``grader pack``."""
     from grader.exercise.cache import cached_pack, write_atomically
     from grader.exercise.roots import exercise_folder, require_root
 
-    found = require_root(root)
-    built = cached_pack(found, exercise_folder(found, name).name, student=student)
+    out: Path = chosen.out
+    found = require_root(chosen.root)
+    built = cached_pack(found, exercise_folder(found, chosen.name).name, student=chosen.student)
     try:
         write_atomically(out, built.data)
     except OSError as error:
         raise GraderError(f"{out} can't be written: {error.strerror}") from None
     kind = "student pack" if built.student else "pack"
     print(f"{kind} of {built.exercise.name}: {len(built.cases)} cases, {len(built.data):,} bytes, {out}")
+    return OK
 
 
-@app.command()
-def schema(
-    what: Annotated[
-        str, typer.Argument(metavar="exercise|cases|policy", help="Which file the schema is of.")
-    ],
-) -> None:
-    """Print the JSON Schema of an exercise's YAML files, for editors that complete and check them."""
+def schema(chosen: argparse.Namespace) -> int:
+    """``grader schema``."""
     from grader.exercise.schemas import SCHEMAS, json_schema
 
-    if what not in SCHEMAS:
-        from grader.exercise.near import did_you_mean
-
-        raise GraderError(f"no schema {what!r}{did_you_mean(what, sorted(SCHEMAS))}")
-    sys.stdout.write(json.dumps(json_schema(what), indent=2) + "\n")
+    if chosen.what not in SCHEMAS:
+        raise GraderError(f"no schema {chosen.what!r}{did_you_mean(chosen.what, sorted(SCHEMAS))}")
+    sys.stdout.write(json.dumps(json_schema(chosen.what), indent=2) + "\n")
+    return OK

@@ -65,6 +65,7 @@ def _flag_only(value: Any) -> Any:
 _SAID = ("yes", "no", "on", "off", "y", "n")
 Points = Annotated[float, BeforeValidator(_number_only), Field(ge=0, le=1000)]
 Flag = Annotated[bool, BeforeValidator(_flag_only)]
+Text = Annotated[str, Field(pattern=r"\S")]
 Whole = Annotated[int, BeforeValidator(_number_only)]
 Count = Annotated[int, BeforeValidator(_number_only), Field(ge=0)]
 
@@ -415,9 +416,9 @@ class PolicyRule(Model):
     """Helpers that a submission may not use, and what to write instead."""
 
     id: Identifier
-    title: str
-    why: str = ""
-    instead: str
+    title: Text
+    why: Text
+    instead: Text
     names: list[str] = []
     methods: list[str] = []
 

@@ -199,7 +199,10 @@ def test_a_run_that_was_killed_goes_on_to_the_same_gradebook(
     pack_path.write_bytes(pack.data)
     command = [sys.executable, "-m", "grader", "grade", str(folder), "--out", str(out)]
     command += ["--exercise", str(pack_path), "--workers", str(workers)]
-    killed = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    killed = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         # The endless one holds the run up after those before it are done.
         while not (out / "teacher" / "ann.html").is_file() and killed.poll() is None:

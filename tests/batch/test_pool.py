@@ -149,6 +149,8 @@ def test_workers_end_when_the_run_is_killed(pack_path: Path, tmp_path: Path) -> 
         if not any(map(alive, pids)):
             return
         time.sleep(0.01)
+    for pid in filter(alive, pids):
+        os.kill(pid, signal.SIGKILL)
     raise AssertionError("a worker outlived its run")
 
 

@@ -157,6 +157,8 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
         "expected true or false, found 'yes'; write true",
     ),
     ("policy", ("effect",), {"deduct": -1}, "effect.deduct", "found -1"),
+    ("policy", ("rules", 0, "why"), GONE, "rules[0].why", "is missing"),
+    ("policy", ("rules", 0, "instead"), " ", "rules[0].instead", "found ' '"),
     ("policy", ("rules", 0, "id"), "Bad Id", "rules[0].id", "found 'Bad Id'"),
     ("policy", ("rules", 0, "names"), "numpy.dot", "rules[0].names", "expected a list, found 'numpy.dot'"),
     ("case", ("id",), "Ones Row", "id", "found 'Ones Row'"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.errors import GraderError
@@ -55,6 +55,7 @@ def test_the_newest_counts_and_the_older_ones_stay_as_history(tmp_path: Path) ->
     assert stored(tmp_path) == 3
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 2)), max_size=12), st.data())
 def test_whatever_the_order_and_however_often_it_is_opened_the_last_of_each_counts(
     tmp_path_factory: pytest.TempPathFactory, graded: list[tuple[str, float]], data: st.DataObject
