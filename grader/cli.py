@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 OK, LESS_THAN_FULL, USER_FAULT, GRADER_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 
+MAX_LEFT_OUT = 10
 COMMANDS = ("check", "grade", "report", "validate", "pack", "schema")
 
 _started: ForkServer | None = None
@@ -368,7 +369,7 @@ def _print_snippets(pack: Pack, path: Path, chosen: bool) -> None:
     for case in pack.cases:
         if case.visibility == "hidden":
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")
-        text = snippet(pack, case, path.stem)
+        text = snippet(pack, case, path.name)
         if not text:
             raise GraderError(f"the inputs of {case.id} are too large to be written out")
         sys.stdout.write(text)
@@ -389,6 +390,10 @@ def grade(chosen: argparse.Namespace) -> int:
     require_some(intake)
     for problem in intake.problems:
         print(f"grader: {problem}", file=sys.stderr)
+    for left in intake.left_out[:MAX_LEFT_OUT]:
+        print(f"grader: left out {left}", file=sys.stderr)
+    if len(intake.left_out) > MAX_LEFT_OUT:
+        print(f"grader: left out {len(intake.left_out) - MAX_LEFT_OUT} more files", file=sys.stderr)
     if not chosen.allow_weak_isolation:
         print(
             "grader: submissions run in processes of their own with limits, but without confinement: "

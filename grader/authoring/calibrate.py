@@ -147,6 +147,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
             run=worst.run,
             at_least=float(f"{change:.2g}"),
         )
+    if tolerance > USELESS and case.tolerance is not None:
+        raise fault(f"its tolerance {tolerance:.1g} lets mistakes through; at most {USELESS:.0g} is of use")
     if tolerance > USELESS:
         raise fault(
             f"honest runs differ by {noise:.1g} of the answer, so a tolerance would let mistakes through; "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -66,16 +65,16 @@ def grade_class(
         progress(done, total)
         graded, interrupted, begin = 0, False, time.monotonic()
         if todo:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grader-")))
-            path = folder / "exercise.pack"
-            path.write_bytes(pack.data)
             count = workers if workers is not None else default_workers(len(todo))
             results = stack.enter_context(
-                contextlib.closing(grade_all(pack, path, todo, workers=count, reports=out))
+                contextlib.closing(grade_all(pack, todo, workers=count, reports=out))
             )
             try:
                 for result in results:
                     gradebook.add(result)
+                    if result.status == "grader_fault":
+                        # What failed may be the very worker that writes the pages.
+                        files.write_pages(out, result)
                     graded += 1
                     progress(done + graded, total)
             except KeyboardInterrupt:

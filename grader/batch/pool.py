@@ -31,7 +31,6 @@ def default_workers(count: int) -> int:
 
 def grade_all(
     pack: Pack,
-    pack_path: Path,
     submissions: Sequence[Submission],
     *,
     workers: int,
@@ -41,7 +40,6 @@ def grade_all(
 
     Args:
         pack: The exercise's pack.
-        pack_path: The same pack as a file, for the workers.
         submissions: What to grade.
         workers: How many processes; with one, this process grades.
         reports: A run's folder; each submission's pages are written there as it is graded.
@@ -51,19 +49,19 @@ def grade_all(
             for submission in submissions:
                 yield _grade(runner, submission, reports)
         return
-    left = list(submissions)
+    left = {submission.id: submission for submission in submissions}
     breaks = 0
     while left:
         try:
-            for result in _pooled(pack_path, left, workers, reports):
-                left = [s for s in left if s.id != result.submission.id]
+            for result in _pooled(pack, list(left.values()), workers, reports):
+                left.pop(result.submission.id, None)
                 yield result
         except BrokenProcessPool:
             # A worker was killed from outside: what it worked on is begun again, a few times.
             breaks += 1
             if breaks < MAX_BREAKS:
                 continue
-            for submission in left:
+            for submission in left.values():
                 yield fault(pack, submission, "a worker process ended early several times")
             return
 
@@ -74,11 +72,11 @@ def fault(pack: Pack, submission: Submission, message: str) -> Result:
 
 
 def _pooled(
-    pack_path: Path, submissions: Sequence[Submission], workers: int, reports: Path | None
+    pack: Pack, submissions: Sequence[Submission], workers: int, reports: Path | None
 ) -> Generator[Result]:
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_start_worker, initargs=(str(pack_path), reports)
+        workers, mp_context=context, initializer=_start_worker, initargs=(pack.data, reports)
     )
     try:
         waiting = iter(submissions)
@@ -103,12 +101,12 @@ _runner: Runner | None = None
 _reports: Path | None = None
 
 
-def _start_worker(pack_path: str, reports: Path | None) -> None:
+def _start_worker(pack_data: bytes, reports: Path | None) -> None:
     global _runner, _reports
     # The parent decides what an interrupt means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _runner = Runner(packs.load(Path(pack_path)))
+    _runner = Runner(packs.loads(pack_data))
     _reports = reports
 
 

@@ -91,7 +91,6 @@ class Runner:
             submission=SubmissionInfo(
                 submission.id, submission.name, submission.members, submission.path, submission.digest
             ),
-            module=submission.module,
             isolation=Isolation("none", LAYERS),
             notes=submission.notes,
         )

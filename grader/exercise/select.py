@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from grader.errors import GraderError
 from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray
-from grader.exercise.near import did_you_mean
+from grader.exercise.near import did_you_mean, near_misses
 from grader.exercise.pack import Pack, PackCase
 
 
@@ -17,10 +17,14 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
     Raises:
         GraderError: A name is unknown.
     """
-    ids = [case.id for case in pack.cases]
+    ids = {case.id for case in pack.cases}
+    # The names of hidden cases are not told to someone who guesses.
+    public = [case.id for case in pack.cases if case.visibility == "public"]
     for name in cases:
         if name not in ids:
-            raise GraderError(f"no case {name!r} in {pack.exercise.name}{did_you_mean(name, ids)}")
+            near = near_misses(name, public)
+            hint = f"; did you mean {near[0]!r}?" if near else "; the ids stand in the report of grader check"
+            raise GraderError(f"no case {name!r} in {pack.exercise.name}{hint}")
     known = list(pack.exercise.clauses)
     for name in clauses:
         if name not in known:

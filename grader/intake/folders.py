@@ -29,6 +29,7 @@ SKIPPED_FOLDERS = frozenset(
     }
 )
 MAX_FOLDER_DEPTH = 8
+LINK = "This is a link to another place, not a file; hand in the file itself."
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ def collect(paths: Sequence[Path], entry: str) -> Intake:
     """All submissions below the given paths.
 
     A file is one submission. In a folder every loose ``.py`` file is one, and so is every folder in it that
-    holds ``.py`` files: of several the one called ``solution.py`` or after the entry point, else the only
-    one that defines the entry point.
+    holds ``.py`` files: of several the one called ``solution.py`` or after the entry point, else the first
+    one that defines the entry point. Links inside a folder are refused.
 
     Args:
         paths: Files and folders.
@@ -73,7 +74,7 @@ def collect(paths: Sequence[Path], entry: str) -> Intake:
             alike = len(paths) > 1 and path.stem in ("solution", entry) and path.absolute().parent.name
             name = path.absolute().parent.name if alike else path.stem
             found.append((name, name, path))
-    submissions = [_read(i, n, p) for i, n, p in _unique(found)]
+    submissions = [_read(i, n, p, linked=p.is_symlink() and p not in paths) for i, n, p in _unique(found)]
     return Intake(tuple(sorted(submissions, key=lambda s: s.id)), tuple(problems), tuple(left_out))
 
 
@@ -156,8 +157,9 @@ def _bytes(path: Path) -> bytes | str:
             return f"The file can't be read: {error.strerror}."
 
 
-def _read(identifier: str, name: str, path: Path) -> Submission:
-    raw = _bytes(path)
+def _read(identifier: str, name: str, path: Path, *, linked: bool) -> Submission:
+    # Inside a class folder a link could pass off any file of the teacher's machine as a student's work.
+    raw = LINK if linked else _bytes(path)
     if isinstance(raw, str):
         return Submission(identifier, name, str(path), "", None, raw, (name,))
     digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,7 @@ def plain(array: Array) -> Any:
 
 
 def case_details(
-    pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], judgement: Judgement, module: str
+    pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], judgement: Judgement, filename: str
 ) -> dict[str, Any]:
     """Plain data about a failing public case.
 
@@ -64,7 +66,7 @@ def case_details(
         text = "".join(getattr(o, name) for o in outcomes)
         if text:
             details[name] = text[-4_000:]
-    text = snippet(pack, case, module)
+    text = snippet(pack, case, filename)
     if text:
         details["snippet"] = text
     return details
@@ -93,13 +95,13 @@ def _literal(value: Any) -> str:
     return f"np.array({value.tolist()!r}, dtype={dtype})"
 
 
-def snippet(pack: Pack, case: PackCase, module: str) -> str:
+def snippet(pack: Pack, case: PackCase, filename: str) -> str:
     """Python text that makes the case's calls when pasted beside the submission; empty when too long.
 
     Args:
         pack: The pack.
         case: A public case.
-        module: The submission's module name.
+        filename: The submission's file name.
     """
     arguments = pack.arguments(case)
     calls = [s for s in case.steps if not isinstance(pack.plans[case.visibility][s], int)]
@@ -107,7 +109,12 @@ def snippet(pack: Pack, case: PackCase, module: str) -> str:
         return ""
     entry = pack.exercise.entry
     names = ", ".join(name for name, _ in arguments)
-    lines = ["import numpy as np", f"from {module} import {entry}", ""]
+    stem = PurePath(filename).stem
+    if stem.isidentifier() and not keyword.iskeyword(stem):
+        lines = ["import numpy as np", f"from {stem} import {entry}", ""]
+    else:
+        lines = ["import runpy", "", "import numpy as np", ""]
+        lines += [f"{entry} = runpy.run_path({filename!r})[{entry!r}]", ""]
     lines += [f"{name} = {_literal(value)}" for name, value in arguments]
     lines += [f"{name}.flags.writeable = False" for name in _read_only(pack, case)]
     lines.append(f"answer = {entry}({names})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 from grader.exercise.pack import Pack, PackCase
@@ -42,7 +43,6 @@ class Context:
 
     pack: Pack
     submission: SubmissionInfo
-    module: str
     isolation: Isolation
     notes: tuple[str, ...] = ()
 
@@ -137,8 +137,9 @@ def _with_details(
     failing = [r for r in results if r.visibility == "public" and r.verdict not in ("passed", "skipped")]
     chosen = {r.id for r in sorted(failing, key=lambda r: ranks[r.clause])[:MAX_DETAILED]}
     cases = {case.id: case for case in pack.cases}
+    filename = PurePath(context.submission.path).name
     return tuple(
-        replace(r, details=case_details(pack, cases[r.id], outcomes[r.id], judgements[r.id], context.module))
+        replace(r, details=case_details(pack, cases[r.id], outcomes[r.id], judgements[r.id], filename))
         if r.id in chosen
         else r
         for r in results
@@ -294,7 +295,8 @@ def _sentence(
     """The verdict in one sentence."""
     hidden = any(case.visibility == "hidden" for case in pack.cases)
     if adjustments:
-        return f"{adjustments[0].reason[:1].upper()}{adjustments[0].reason[1:]}; this costs points."
+        reason = f"{adjustments[0].reason[:1].upper()}{adjustments[0].reason[1:]}"
+        return f"{reason}; this costs points." if adjustments[0].points else f"{reason}."
     if score >= maximum:
         if pack.student:
             return "All visible checks passed; hidden checks were not run here."

@@ -25,26 +25,19 @@ HERE = Path(__file__).resolve()
 ENDLESS = "def row_scale(x, w, factor):\n    while True: pass\n"
 
 
-@pytest.fixture
-def pack_path(pack: Pack, tmp_path: Path) -> Path:
-    path = tmp_path / "exercise.pack"
-    path.write_bytes(pack.data)
-    return path
-
-
-def test_one_worker_and_two_give_the_same_records(pack: Pack, pack_path: Path, tmp_path: Path) -> None:
+def test_one_worker_and_two_give_the_same_records(pack: Pack, tmp_path: Path) -> None:
     submissions = write_class(tmp_path / "class")
-    one = by_id(grade_all(pack, pack_path, submissions, workers=1))
-    two = by_id(grade_all(pack, pack_path, submissions, workers=2))
+    one = by_id(grade_all(pack, submissions, workers=1))
+    two = by_id(grade_all(pack, submissions, workers=2))
     assert one == two and set(one) == {s.id for s in submissions}
 
 
 @pytest.mark.slow
-def test_a_worker_that_was_killed_costs_no_one(pack: Pack, pack_path: Path, tmp_path: Path) -> None:
+def test_a_worker_that_was_killed_costs_no_one(pack: Pack, tmp_path: Path) -> None:
     submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(8)} | {"z": ENDLESS})
     results: list[Result] = []
     killed = False
-    for result in grade_all(pack, pack_path, submissions, workers=2):
+    for result in grade_all(pack, submissions, workers=2):
         results.append(result)
         if not killed:
             killed = True
@@ -56,23 +49,23 @@ def test_a_worker_that_was_killed_costs_no_one(pack: Pack, pack_path: Path, tmp_
 
 @pytest.mark.slow
 def test_workers_that_are_killed_every_time_end_in_faults_that_cost_nothing(
-    pack: Pack, pack_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_module, "_start_worker", end_at_once)
     submissions = write_class(tmp_path / "class", {"ann": RIGHT, "bob": RIGHT})
-    results = list(grade_all(pack, pack_path, submissions, workers=2))
+    results = list(grade_all(pack, submissions, workers=2))
     assert sorted(r.submission.id for r in results) == ["ann", "bob"]
     for result in results:
         assert result.status == "grader_fault" and result.score is None
         assert {case.points for case in result.cases} == {0.0}
 
 
-def end_at_once(pack_path: str, reports: Path | None) -> None:
+def end_at_once(pack_data: bytes, reports: Path | None) -> None:
     os._exit(1)
 
 
 def test_whatever_fails_in_the_grader_is_a_fault_and_the_class_goes_on(
-    pack: Pack, pack_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest = Runner.grade
 
@@ -83,20 +76,20 @@ def test_whatever_fails_in_the_grader_is_a_fault_and_the_class_goes_on(
 
     monkeypatch.setattr(Runner, "grade", grade)
     submissions = write_class(tmp_path / "class", {"ann": RIGHT, "bob": RIGHT, "cem": RIGHT})
-    results = {r.submission.id: r for r in grade_all(pack, pack_path, submissions, workers=1)}
+    results = {r.submission.id: r for r in grade_all(pack, submissions, workers=1)}
     assert [results[n].status for n in ("ann", "bob", "cem")] == ["passed", "grader_fault", "passed"]
     assert results["bob"].score is None and "a mistake of ours" in results["bob"].message
 
 
-def test_pages_that_cannot_be_written_are_a_fault(pack: Pack, pack_path: Path, tmp_path: Path) -> None:
+def test_pages_that_cannot_be_written_are_a_fault(pack: Pack, tmp_path: Path) -> None:
     submissions = write_class(tmp_path / "class", {"ann": RIGHT})
-    (result,) = grade_all(pack, pack_path, submissions, workers=1, reports=tmp_path / "missing")
+    (result,) = grade_all(pack, submissions, workers=1, reports=tmp_path / "missing")
     assert result.status == "grader_fault" and result.score is None
 
 
-def test_leaving_early_ends_the_workers(pack: Pack, pack_path: Path, tmp_path: Path) -> None:
+def test_leaving_early_ends_the_workers(pack: Pack, tmp_path: Path) -> None:
     submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(9)})
-    results = grade_all(pack, pack_path, submissions, workers=2)
+    results = grade_all(pack, submissions, workers=2)
     assert next(results).status == "passed"
     results.close()
     assert multiprocessing.active_children() == []
@@ -111,8 +104,7 @@ from grader.batch.pool import grade_all
 from grader.exercise import pack as packs
 if __name__ == "__main__":
     import multiprocessing
-    path = Path({pack!r})
-    results = grade_all(packs.load(path), path, submissions_in(Path({folder!r})), workers=2)
+    results = grade_all(packs.load(Path({pack!r})), submissions_in(Path({folder!r})), workers=2)
     next(results)
     print(*[p.pid for p in multiprocessing.active_children()], flush=True)
     list(results)
@@ -127,7 +119,9 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_workers_end_when_the_run_is_killed(pack_path: Path, tmp_path: Path) -> None:
+def test_workers_end_when_the_run_is_killed(pack: Pack, tmp_path: Path) -> None:
+    pack_path = tmp_path / "exercise.pack"
+    pack_path.write_bytes(pack.data)
     folder = tmp_path / "class"
     write_class(folder, {"a": RIGHT} | {f"z{n}": ENDLESS for n in range(6)})
     assert len(submissions_in(folder)) == 7

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.errors import GraderError
-from grader.intake.folders import Intake, _unique, collect, require_some, submission_id
+from grader.intake.folders import LINK, Intake, _unique, collect, require_some, submission_id
 from grader.intake.submission import Submission
 
 ENTRY = "row_scale"
@@ -180,8 +180,9 @@ def test_a_fifo_is_told_and_nothing_waits_for_it(tmp_path: Path) -> None:
 
 
 def test_a_device_is_told_and_never_read(tmp_path: Path) -> None:
-    (tmp_path / "ann.py").symlink_to("/dev/zero")
-    assert only(collect([tmp_path], ENTRY)).problem == "This is no regular file."
+    link = tmp_path / "ann.py"
+    link.symlink_to("/dev/zero")
+    assert only(collect([link], ENTRY)).problem == "This is no regular file."
 
 
 @pytest.mark.parametrize("as_folder", [True, False])
@@ -189,7 +190,8 @@ def test_a_dangling_link_is_told(tmp_path: Path, as_folder: bool) -> None:
     link = tmp_path / "ann.py"
     link.symlink_to(tmp_path / "gone.py")
     one = only(collect([tmp_path if as_folder else link], ENTRY))
-    assert (one.source, one.problem) == (None, "The file can't be read: No such file or directory.")
+    told = LINK if as_folder else "The file can't be read: No such file or directory."
+    assert (one.source, one.problem) == (None, told)
 
 
 def test_a_loop_of_links_is_told(tmp_path: Path) -> None:
@@ -197,7 +199,9 @@ def test_a_loop_of_links_is_told(tmp_path: Path) -> None:
     (tmp_path / "bob.py").symlink_to(tmp_path / "ann.py")
     intake = collect([tmp_path], ENTRY)
     assert ids(intake) == ["ann", "bob"]
-    assert all(s.problem.startswith("The file can't be read: ") for s in intake.submissions)
+    assert all(s.problem == LINK for s in intake.submissions)
+    for name in ("ann.py", "bob.py"):
+        assert only(collect([tmp_path / name], ENTRY)).problem.startswith("The file can't be read: ")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
@@ -279,6 +283,22 @@ def test_folders_of_tools_and_hidden_mac_files_are_no_submissions(tmp_path: Path
     (tmp_path / "notes.txt").write_text("x")
     (tmp_path / "folder.py").mkdir()
     assert ids(collect([tmp_path], ENTRY)) == ["ann"]
+
+
+@pytest.mark.parametrize("below", ["ann.py", "ann/solution.py"])
+def test_a_link_in_a_class_folder_never_hands_in_a_file_from_elsewhere(tmp_path: Path, below: str) -> None:
+    elsewhere = write(tmp_path / "elsewhere" / "secret.py")
+    link = tmp_path / "class" / below
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(elsewhere)
+    one = only(collect([tmp_path / "class"], ENTRY))
+    assert (one.id, one.source, one.problem) == ("ann", None, LINK)
+
+
+def test_a_link_that_is_named_itself_is_read(tmp_path: Path) -> None:
+    link = tmp_path / "ann.py"
+    link.symlink_to(write(tmp_path / "elsewhere" / "mine.py"))
+    assert only(collect([link], ENTRY)).source
 
 
 def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ GOOD = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 
 def context(pack: Pack, **keys: Any) -> Context:
-    return Context(pack, INFO, "ann", Isolation("none", ("process",)), **keys)
+    return Context(pack, INFO, Isolation("none", ("process",)), **keys)
 
 
 def result_of(pack: Pack, function: Any = right_answer, **keys: Any) -> Result:
@@ -180,7 +180,8 @@ def test_a_violation_has_the_effect_of_the_exercise(effect: Any, score: float, t
     assert result.score == sum(c.points for c in result.cases) + sum(a.points for a in result.adjustments)
     if taken is not None:
         assert result.adjustments[0].reason == "a banned helper is used (torch.softmax, line 12)"
-        assert result.message == "A banned helper is used (torch.softmax, line 12); this costs points."
+        costs = "; this costs points" if taken else ""
+        assert result.message == f"A banned helper is used (torch.softmax, line 12){costs}."
 
 
 def test_a_right_submission_with_a_banned_helper_has_failed() -> None:
