@@ -13,8 +13,9 @@ from grader.intake.submission import Submission
 from grader.judge import submission as judging
 from grader.outcomes import Execution
 from grader.result import Isolation, Result, SubmissionInfo
-from grader.sandbox.execution import Limits, Phase, Program, execute
+from grader.sandbox.execution import Phase, Program, execute
 from grader.sandbox.server import SERVER_KINDS, ForkServer, PackageMissingError, SandboxError
+from grader.sandbox.watch import Limits
 
 # From the lightest to the heaviest: a submission goes to the lightest that has what it imports.
 KINDS = tuple(SERVER_KINDS)

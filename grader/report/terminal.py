@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grader.report.figures import points
 from grader.report.texts import clean
 from grader.result import CaseResult, Result
 
@@ -29,11 +30,6 @@ STATUS_STYLES: Mapping[str, str] = {
 }
 MAX_ROWS = 8
 MAX_COLUMNS = 6
-
-
-def points(number: float | None) -> str:
-    """Points without needless zeros; a dash for no score."""
-    return "–" if number is None else f"{number:.4f}".rstrip("0").rstrip(".")
 
 
 def words(verdict: str) -> str:

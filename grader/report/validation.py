@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from grader.report.terminal import points
+from grader.report.figures import points
 from grader.validation import Validation
 
 

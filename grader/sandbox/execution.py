@@ -15,12 +15,14 @@ from typing import Any
 from grader.exercise.calls import PlacedArgument, PlacedArray
 from grader.outcomes import DamagedError, Execution, LoadOutcome, State, StepOutcome
 from grader.sandbox import records
-from grader.sandbox.clock import ProcessClock, Reading
+from grader.sandbox.ending import Stopped, how_it_ended
 from grader.sandbox.inside import child as inside
 from grader.sandbox.inside import slots, streams
 from grader.sandbox.memory import SharedMemory, read_only_file
+from grader.sandbox.printed import Printed
 from grader.sandbox.records import Record
 from grader.sandbox.server import Ended, ForkServer, Running, SandboxError
+from grader.sandbox.watch import IDLE_FACTOR, Limits, Watch
 
 MAX_TIMEOUTS = 3
 MAX_CRASHES = 20
@@ -32,20 +34,8 @@ TOO_COMPLEX = {
     "found": "static",
     "message": "The policy check found more than can be listed; look at the file.",
 }
-LOAD_FACTOR = 2.0
-IDLE_FACTOR = 2.0
 TICK_SECONDS = 0.05
 DESCRIPTION_ROOM = 8 << 10
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one submission may use: processor seconds, bytes of memory and bytes of captured output."""
-
-    seconds_per_call: float = 5.0
-    seconds: float = 60.0
-    memory: int = 1 << 30
-    output: int = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -105,13 +95,6 @@ def execute(
         SandboxError: The fork server failed.
     """
     return _Run(server, program, phases, limits, report, go_on).run()
-
-
-@dataclass
-class _Stopped:
-    """Why the judge ended a child."""
-
-    reason: str
 
 
 @dataclass
@@ -234,18 +217,18 @@ class _Run:
 
     def _talk(
         self, ours: socket.socket, running: Running, life: _Life, stack: contextlib.ExitStack
-    ) -> tuple[bool, _Stopped | None]:
+    ) -> tuple[bool, Stopped | None]:
         """Follow a child until it is dead.
 
         Returns:
             Whether the submission is to be run on when the child ended early, and why the judge ended it.
         """
-        watch = _Watch(running, life.out, self.limits, self.cpu_s, self.idle_s)
+        watch = Watch(running, life.out, self.limits, self.cpu_s, self.idle_s)
         poll = select.poll()
         poll.register(running.pidfd, select.POLLIN)
         poll.register(ours, select.POLLIN)
         wanted = True
-        stopped: _Stopped | None = None
+        stopped: Stopped | None = None
         pending = [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
         current: Phase | None = None
         # What an honest child says next. Student code can say anything: what comes out of turn is not heard,
@@ -284,7 +267,7 @@ class _Run:
                 self.idle_s += watch.idle
                 return wanted, stopped
             if stopped is None and (reason := watch.over(loading=current is None)):
-                stopped = _Stopped(reason)
+                stopped = Stopped(reason)
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(running.pidfd, signal.SIGKILL)
 
@@ -322,13 +305,13 @@ class _Run:
         except DamagedError:
             return None
 
-    def _take_load(self, life: _Life, stopped: _Stopped | None = None, ended: Ended | None = None) -> None:
+    def _take_load(self, life: _Life, stopped: Stopped | None = None, ended: Ended | None = None) -> None:
         record = self._record(life, slots.LOAD_SLOT)
-        printed = _Printed(life.log, self.limits.output)
+        printed = Printed(life.log, self.limits.output)
         if self.load is not None and self.load.callable:
             return
         if record is None or record.state == slots.STARTED:
-            state, detail = _how_it_ended(stopped, ended, printed, self.program.filename)
+            state, detail = how_it_ended(stopped, ended, printed, self.program.filename)
             self.load = LoadOutcome(state, detail=detail, stdout=printed.out(0), stderr=printed.err(0))
         elif record.state == slots.DONE:
             said = record.description
@@ -360,13 +343,13 @@ class _Run:
         phase: Phase,
         *,
         finished: bool,
-        stopped: _Stopped | None = None,
+        stopped: Stopped | None = None,
         ended: Ended | None = None,
     ) -> None:
         """Read the outcomes of a phase: all of them, or those up to the step in which the child ended."""
         first, base = life.first[phase.name], life.slot[phase.name]
         after = bytes(life.blocks[phase.name].map[: len(phase.block)])
-        printed = _Printed(life.log, self.limits.output)
+        printed = Printed(life.log, self.limits.output)
         self.truncated |= printed.cut
         found: list[Record | None] = []
         damaged: set[int] = set()
@@ -391,7 +374,7 @@ class _Run:
                 elif finished:
                     outcome = StepOutcome("crashed", detail="the call left no answer")
                 else:
-                    state, detail = _how_it_ended(stopped, ended, printed, self.program.filename)
+                    state, detail = how_it_ended(stopped, ended, printed, self.program.filename)
                     outcome = StepOutcome(state, detail=detail, stdout=stdout, stderr=stderr)
             else:
                 outcome = _outcome(record, overwritten.get(number, frozenset()), stdout, stderr)
@@ -401,7 +384,7 @@ class _Run:
             if unfinished and not finished and number not in damaged:
                 break
 
-    def _after(self, life: _Life, ended: Ended, stopped: _Stopped | None, wanted: bool) -> bool:
+    def _after(self, life: _Life, ended: Ended, stopped: Stopped | None, wanted: bool) -> bool:
         """Take stock of a dead child; False when no other one is wanted."""
         if self.report is None:
             self.report = {}
@@ -422,74 +405,13 @@ class _Run:
             self._take_steps(life, phase, finished=False, stopped=stopped, ended=ended)
         if len(self.steps[phase.name]) == before:
             # It ended outside any call: that costs the next one.
-            printed = _Printed(life.log, self.limits.output)
-            state, detail = _how_it_ended(stopped, ended, printed, self.program.filename)
+            printed = Printed(life.log, self.limits.output)
+            state, detail = how_it_ended(stopped, ended, printed, self.program.filename)
             self.steps[phase.name].append(StepOutcome(state, detail=detail))
         last = self.steps[phase.name][-1].state
         self.timeouts += last == "timed_out"
         self.crashes += last != "timed_out"
         return True
-
-
-class _Watch:
-    """Whether a child has used up the time of its current step, or of the whole submission."""
-
-    def __init__(
-        self, running: Running, out: SharedMemory, limits: Limits, cpu_before: float, idle_before: float
-    ) -> None:
-        self.clock = ProcessClock(running.pid)
-        self.out = out
-        self.limits = limits
-        self.cpu_before = cpu_before
-        self.idle_before = idle_before
-        self.slot = -1
-        self.since = Reading(0.0, 0.0)
-        self.idle = 0.0
-
-    def over(self, *, loading: bool) -> str | None:
-        now = self.clock.read()
-        self.idle = max(self.idle, now.idle)
-        (slot,) = slots.PROGRESS.unpack_from(self.out.map, 0)
-        if slot != self.slot:
-            self.slot, self.since = slot, now
-        allowed = self.limits.seconds_per_call * (LOAD_FACTOR if loading else 1.0)
-        what = "loading the file" if loading else "the call"
-        if now.cpu - self.since.cpu > allowed:
-            return f"{what} took more than {allowed:g} s of processor time"
-        if now.idle - self.since.idle > IDLE_FACTOR * allowed:
-            return f"{what} did nothing for more than {IDLE_FACTOR * allowed:g} s"
-        if now.cpu + self.cpu_before > self.limits.seconds:
-            return f"the {self.limits.seconds:g} s for all calls together were used up"
-        if now.idle + self.idle_before > IDLE_FACTOR * self.limits.seconds:
-            return f"the submission did nothing for {IDLE_FACTOR * self.limits.seconds:g} s in all"
-        return None
-
-
-class _Printed:
-    """Captured output, cut into segments."""
-
-    def __init__(self, log: SharedMemory, room: int) -> None:
-        size = room + streams.HEADER
-        self._parts = []
-        self.cut = False
-        for number in range(2):
-            part = bytes(log.map[number * size : (number + 1) * size])
-            length = int.from_bytes(part[: streams.HEADER], "little")
-            self.cut |= length > room
-            self._parts.append(part[streams.HEADER : streams.HEADER + min(length, room)])
-        self._raw = (log, 2 * size, 3 * size)
-
-    @property
-    def raw(self) -> str:
-        """What reached the descriptors past Python, such as the fault handler's report."""
-        log, start, end = self._raw
-        return log.map[start:end].rstrip(b"\0").decode("utf-8", "replace")
-
-    def out(self, start: int, end: int | None = None) -> str:
-        return self._parts[0][start:end].decode("utf-8", "replace")
-
-    def err(self, start: int, end: int | None = None) -> str:
-        return self._parts[1][start:end].decode("utf-8", "replace")
 
 
 def _receive(ours: socket.socket) -> bytes:
@@ -544,36 +466,3 @@ def _outcome(record: Record, overwritten: frozenset[int], stdout: str, stderr: s
         stderr=stderr,
         cpu_s=record.cpu_s,
     )
-
-
-def _how_it_ended(
-    stopped: _Stopped | None, ended: Ended | None, printed: _Printed, filename: str
-) -> tuple[State, str]:
-    """State and words for a child that ended early."""
-    if stopped is not None:
-        return "timed_out", stopped.reason
-    if ended is None:
-        return "crashed", "the process ended early"
-    if "OpenBLAS" in printed.raw and "llocat" in printed.raw:
-        return "out_of_memory", "numpy's matrix library got no memory"
-    if ended.code >= 0:
-        return "crashed", f"the process ended itself with exit code {ended.code}, as os._exit does"
-    if -ended.code == signal.SIGXCPU:
-        return "timed_out", "all of the allowed processor time was used up"
-    if -ended.code == signal.SIGKILL:
-        return "crashed", "the process was killed from outside, perhaps because the machine ran out of memory"
-    try:
-        name = signal.Signals(-ended.code).name
-    except ValueError:
-        name = f"signal {-ended.code}"
-    line = _crash_line(printed.raw, filename)
-    return "crashed", f"the process crashed ({name}){line}"
-
-
-def _crash_line(raw: str, filename: str) -> str:
-    """Where in the student's file the process was, by Python's fault handler."""
-    begin = f'  File "{filename}", line '
-    for text in raw.splitlines():
-        if text.startswith(begin):
-            return f" in line {text.removeprefix(begin).split(' ')[0]}"
-    return ""

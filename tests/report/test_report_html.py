@@ -15,7 +15,8 @@ from jinja2 import UndefinedError
 from pages import Page
 from samples import CASES, HOSTILE, class_of, details, every_kind, failing, hostile, named, result, violated
 
-from grader.report.html import _environment, class_page, number, points, student_page, teacher_page
+from grader.report.figures import number, points
+from grader.report.html import _environment, class_page, student_page, teacher_page
 from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Violation
 
 KINDS = every_kind()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.report import html, texts
+from grader.report import figures, texts
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, csv_cell, one_line
 from grader.result import HIDDEN_MESSAGES
 
@@ -132,7 +132,7 @@ def test_every_verdict_and_status_has_words() -> None:
     assert set(STATUS_WORDS) == {"passed", "failed", "not_loadable", "grader_fault"}
 
 
-@pytest.mark.parametrize("module", [texts, html])
+@pytest.mark.parametrize("module", [texts, figures])
 def test_the_examples_in_the_docstrings_hold(module: object) -> None:
     outcome = doctest.testmod(module)  # type: ignore[arg-type]
     assert outcome.attempted > 0

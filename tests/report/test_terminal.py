@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from grader.report.terminal import batch_summary, check_report, points, words
+from grader.report.figures import points
+from grader.report.terminal import batch_summary, check_report, words
 from grader.result import (
     Adjustment,
     CaseResult,
@@ -167,7 +168,7 @@ def test_policy_notes_and_adjustments_are_shown() -> None:
         notes=("A note.",),
     )
     text = shown(record)
-    for expected in ("Line 3 uses torch.softmax.", "-1 points", "a banned helper is used", "A note."):
+    for expected in ("Line 3 uses torch.softmax.", "−1 points", "a banned helper is used", "A note."):
         assert expected in text
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from grader.exercise.calls import ArrayArgument, PhaseBuilder, read_plan
 from grader.exercise.models import Policy
 from grader.outcomes import Execution, StepOutcome
-from grader.sandbox.execution import Limits, Phase, Program, execute
+from grader.sandbox.execution import Phase, Program, execute
 from grader.sandbox.server import ForkServer
+from grader.sandbox.watch import Limits
 
 LIMITS = Limits(seconds_per_call=2.0, seconds=20.0, memory=256 << 20, output=4 << 10)
 IMPATIENT = Limits(seconds_per_call=0.15, seconds=20.0, memory=256 << 20, output=4 << 10)

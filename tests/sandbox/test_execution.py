@@ -8,8 +8,8 @@ from sandbox_runs import IMPATIENT, LIMITS, REREAD, X, only_step, phase, run, sa
 
 from grader.outcomes import ArrayValue, Container, PlainValue
 from grader.sandbox import execution as execution_module
-from grader.sandbox.execution import Limits
 from grader.sandbox.server import ForkServer
+from grader.sandbox.watch import Limits
 
 # --- loading ----------------------------------------------------------------------------------
 

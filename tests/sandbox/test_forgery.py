@@ -9,8 +9,8 @@ import pytest
 from sandbox_runs import IMPATIENT, REREAD, X, phase, run
 
 from grader.outcomes import ArrayValue, Execution, StepOutcome
-from grader.sandbox.execution import Limits
 from grader.sandbox.server import ForkServer
+from grader.sandbox.watch import Limits
 
 MAPS = """
 import gc, mmap, os, random, socket, struct

@@ -18,8 +18,8 @@ from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.result import Result
-from grader.sandbox.execution import Limits
 from grader.sandbox.server import ForkServer
+from grader.sandbox.watch import Limits
 
 PATIENT = Limits(seconds_per_call=60.0, seconds=240.0, memory=512 << 20, output=16 << 10)
 ID, HINT, TITLE = "zq7_case_of_the_judge", "zq7 hint for the one who fails", "zq7 title of a case"

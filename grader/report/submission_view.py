@@ -1,0 +1,513 @@
+"""What the pages of one submission show, made ready for the templates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from grader.report.figures import number, plural
+from grader.report.texts import clean, one_line
+from grader.result import Adjustment, CaseResult, Output, Result, Violation
+
+# A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
+# output leave is for the details of failing cases, of which the first come first.
+PAGE_BYTES = 190_000
+PROSE_BYTES = 36_000
+OUTPUT_BYTES = 24_000
+CASE_BYTES = 800
+CLAUSE_BYTES = 350
+FRAME_BYTES = 22_000
+DETAIL_BYTES = 1_500
+TEACHER_FACTOR = 3
+
+MAX_SHOWN = 1_000_000
+MAX_SNIPPET = 40_000
+MAX_TABLE_CELLS = 240
+MAX_TABLE_COLUMNS = 40
+MAX_FINDINGS = 30
+MAX_NOTES = 20
+MAX_LISTED = 200
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+class _Room:
+    """Bytes that a kind of content may take up on a page."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+        self.used = 0
+
+    def text(self, text: str, limit: int, *, least: int = 0) -> Markup:
+        """The text, cleaned, escaped, cut to what there is room for, but never below ``least`` characters."""
+        kept = escape(clean(text, limit))
+        cost = _bytes(kept)
+        if cost > self.left:
+            kept = escape(clean(text, max(least, min(limit, self.left // 6), 1)))
+            cost = _bytes(kept)
+        self.left -= cost
+        self.used += cost
+        return kept
+
+    def whole(self, text: str, limit: int) -> Markup:
+        """The text, cleaned and escaped; empty when it is longer than the limit or finds no room."""
+        if len(text) > limit:
+            return Markup()
+        kept = escape(clean(text, 2 * limit))
+        return kept if self.take(_bytes(kept)) else Markup()
+
+    def take(self, size: int) -> bool:
+        """Whether there was room for so many bytes, which are then used up."""
+        if size > self.left:
+            return False
+        self.left -= size
+        self.used += size
+        return True
+
+
+# --- Arrays ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Array:
+    """What is shown of a value: a table, a text, or only what it is.
+
+    Attributes:
+        about: dtype and shape in words.
+        inline: A value that fits into a line.
+        columns: The numbers of the columns of a table.
+        rows: Its cells, escaped.
+        slices: For three dimensions and more: which slice, and its values as text.
+    """
+
+    name: str
+    about: str
+    inline: str = ""
+    columns: int = 0
+    rows: Sequence[Markup] = ()
+    slices: Sequence[tuple[str, str]] = ()
+
+
+def _shape(values: Any) -> tuple[int, ...] | None:
+    """The shape of nested lists; None when they are ragged."""
+    if not isinstance(values, list | tuple):
+        return ()
+    if not values:
+        return (0,)
+    inner = {_shape(v) for v in values}
+    if len(inner) != 1 or None in inner:
+        return None
+    (only,) = inner
+    return None if only is None else (len(values), *only)
+
+
+def _cells(row: Iterable[Any], marked: frozenset[int]) -> Markup:
+    cells = []
+    for at, value in enumerate(row):
+        shown = number(value)
+        if not isinstance(value, int | float):
+            shown = escape(shown)
+        cells.append(f"<td><mark>{shown}</mark></td>" if at in marked else f"<td>{shown}</td>")
+    return Markup("".join(cells))
+
+
+def _array(
+    room: _Room,
+    name: str,
+    values: Any,
+    *,
+    dtype: str = "",
+    shape: Sequence[Any] | None = None,
+    worst: Sequence[Sequence[int]] = (),
+) -> _Array:
+    """Values of nested lists as they are shown; ``worst`` are the indices to mark."""
+    found = _shape(values)
+    # Nested lists don't tell (0, 7) from (0,).
+    told = tuple(shape) if shape is not None else found if found != (0,) else None
+    words = _shape_words(told) if told is not None else "" if found else "nested lists of unequal length"
+    about = one_line(" ".join(filter(None, (dtype, words))), 120)
+    if found is None or 0 in found:
+        return _Array(name, about, inline="no elements" if found is not None else "")
+    if not found:
+        return _Array(name, about, inline=number(values))
+    size = math.prod(found)
+    if size > 4 * MAX_TABLE_CELLS or not room.take(
+        24 * size + 45 * (size // found[-1]) + 30 * found[-1] + 300
+    ):
+        return _Array(name, about)
+    if len(found) == 1:
+        if size <= 6:
+            return _Array(name, about, inline="[" + ", ".join(map(number, values)) + "]")
+        values, found = [values], (1, size)
+        worst = [(0, *index) for index in worst]
+    if len(found) == 2 and size <= MAX_TABLE_CELLS and found[1] <= MAX_TABLE_COLUMNS:
+        marked: dict[int, set[int]] = {}
+        for index in worst:
+            if len(index) == 2:
+                marked.setdefault(index[0], set()).add(index[1])
+        rows = [_cells(row, frozenset(marked.get(at, ()))) for at, row in enumerate(values)]
+        return _Array(name, about, columns=found[1], rows=rows)
+    return _Array(name, about, slices=list(_slices(values, len(found), ())))
+
+
+def _shape_words(shape: tuple[Any, ...]) -> str:
+    if not shape:
+        return ""
+    return f"({', '.join(str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
+
+
+def _slices(values: Any, dimensions: int, index: tuple[int, ...]) -> Iterable[tuple[str, str]]:
+    if dimensions > 2:
+        for at, inner in enumerate(values):
+            yield from _slices(inner, dimensions - 1, (*index, at))
+        return
+    rows = values if dimensions == 2 else [values]
+    cells = [[number(v) for v in row] for row in rows]
+    width = max((len(c) for row in cells for c in row), default=0)
+    text = "\n".join("  ".join(c.rjust(width) for c in row) for row in cells)
+    yield f"[{', '.join(map(str, index))}{', ' if index else ''}:, :]", text
+
+
+# --- One submission -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Worst:
+    index: str
+    obtained: str
+    expected: str
+    difference: str
+
+
+@dataclass(frozen=True)
+class _Details:
+    inputs: Sequence[_Array] = ()
+    obtained: _Array | None = None
+    expected: _Array | None = None
+    worst: Sequence[_Worst] = ()
+    frames: Sequence[tuple[str, str]] = ()
+    exception: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    snippet: str = ""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A case as it is shown; ``number`` makes its anchor, since an id may hold anything."""
+
+    number: int
+    case: CaseResult
+    clause: str
+    id: str
+    title: str
+    message: str = ""
+    hint: str = ""
+    details: _Details | None = None
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """How a clause of the statement fared: ``holds``, ``fails``, ``open`` (not counted) or ``fault``."""
+
+    title: str
+    state: str
+    passed: int
+    total: int
+    points: float
+    max_points: float
+    anchor: int | None
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A line of the sum that makes the score."""
+
+    label: str
+    checks: str
+    points: float
+    max_points: float | None = None
+
+
+@dataclass
+class _Tally:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    faults: int = 0
+    points: list[float] = field(default_factory=list)
+    max_points: list[float] = field(default_factory=list)
+    first: int | None = None
+
+    def add(self, number: int, case: CaseResult) -> None:
+        """Count a case in."""
+        self.points.append(case.points)
+        self.max_points.append(case.max_points)
+        if case.verdict == "passed":
+            self.passed += 1
+        elif case.verdict == "skipped":
+            self.skipped += 1
+        elif case.verdict == "grader_fault":
+            self.faults += 1
+        else:
+            self.failed += 1
+            if self.first is None:
+                self.first = number
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped + self.faults
+
+    @property
+    def state(self) -> str:
+        """Whether the clause holds, as far as the cases tell."""
+        if self.failed:
+            return "fails"
+        if self.faults:
+            return "fault"
+        return "open" if self.skipped else "holds"
+
+
+def clause_titles(exercise: Mapping[str, Any], cases: Iterable[CaseResult]) -> dict[str, str]:
+    """Titles of the clauses: those of the statement in its order, then what else the cases name."""
+    listed = exercise.get("clauses")
+    known = listed if isinstance(listed, Mapping) else {}
+    titles = {str(name): one_line(str(title), 120) for name, title in known.items()}
+    for case in cases:
+        titles.setdefault(case.clause, one_line(case.clause, 120))
+    return titles
+
+
+def _text_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _details(room: _Room, details: Mapping[str, Any]) -> _Details | None:
+    """What there is to show of a case's details; unknown keys and odd values are passed over."""
+    if not details or not room.take(DETAIL_BYTES):
+        return None
+    worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
+    indices = [_index(w) for w in worst]
+    snippet = details.get("snippet")
+    inputs = [i for i in _text_list(details.get("inputs")) if isinstance(i, Mapping)][:60]
+
+    def text(key: str, limit: int) -> str:
+        value = details.get(key)
+        return room.text(value, limit) if isinstance(value, str) and value else ""
+
+    return _Details(
+        exception=text("exception", 1_000),
+        frames=[_frame(room, f) for f in _text_list(details.get("traceback"))[-20:]],
+        worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
+        obtained=_array(room, "Obtained", details["obtained"], worst=indices)
+        if "obtained" in details
+        else None,
+        expected=_array(room, "Expected", details["expected"], worst=indices)
+        if "expected" in details
+        else None,
+        inputs=[_input(room, i) for i in inputs],
+        stdout=text("stdout", 4_000),
+        stderr=text("stderr", 4_000),
+        # A snippet that is cut can't be run.
+        snippet=room.whole(snippet, MAX_SNIPPET) if isinstance(snippet, str) else "",
+    )
+
+
+def _index(worst: Mapping[str, Any]) -> tuple[int, ...]:
+    index = _text_list(worst.get("index"))
+    return tuple(i for i in index if type(i) is int)[:32]
+
+
+def _worst(worst: Mapping[str, Any], index: tuple[int, ...]) -> _Worst:
+    obtained, expected = worst.get("obtained"), worst.get("expected")
+    difference = "–"
+    if isinstance(obtained, int | float) and isinstance(expected, int | float):
+        try:
+            difference = number(float(abs(obtained - expected)))
+        except OverflowError:
+            difference = "inf"
+    where = f"[{', '.join(number(i) for i in index)}]"
+    return _Worst(where, number(obtained), number(expected), difference)
+
+
+def _frame(room: _Room, frame: Any) -> tuple[str, str]:
+    parts = _text_list(frame)
+    line = number(parts[0]) if parts and isinstance(parts[0], int) else "?"
+    function = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else "?"
+    return line, room.text(one_line(function, 120), 120, least=1)
+
+
+def _input(room: _Room, given: Mapping[str, Any]) -> _Array:
+    name = one_line(str(given.get("name", "")), 80)
+    if "value" in given:
+        value = given["value"]
+        return _Array(name, type(value).__name__, inline=number(value))
+    dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
+    if "values" not in given:
+        return _Array(name, one_line(f"{dtype} {_shape_words(tuple(shape[:32]))}".strip(), 120))
+    return _array(room, name, given["values"], dtype=dtype, shape=shape[:32])
+
+
+def submission_view(result: Result, factor: int) -> dict[str, Any]:
+    """Everything that the pages of one submission show."""
+    prose = _Room(PROSE_BYTES * factor)
+    message = prose.text(result.message, 1_500, least=400)
+    titles = clause_titles(result.exercise, result.cases)
+    tallies: dict[str, _Tally] = {}
+    cases = []
+    for at, case in enumerate(result.cases, 1):
+        tallies.setdefault(case.clause, _Tally()).add(at, case)
+        shown = case.verdict != "passed"
+        cases.append(
+            _Case(
+                at,
+                case,
+                titles[case.clause],
+                one_line(case.id, 120),
+                one_line(case.title, 200),
+                prose.text(case.message, 800, least=120) if shown and case.message else "",
+                prose.text(case.hint, 1_200, least=120) if shown and case.hint else "",
+            )
+        )
+    notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
+    violations = _findings(prose, result.policy.violations)
+    suspicions = _findings(prose, result.policy.suspicions)
+    diagnoses = [_diagnosis(prose, d) for d in result.diagnoses[:10]]
+    printing = _Room(OUTPUT_BYTES * factor)
+    printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
+    frame = (
+        FRAME_BYTES
+        + CASE_BYTES * sum(c.verdict != "passed" for c in result.cases)
+        + CLAUSE_BYTES * len(titles)
+    )
+    details = _Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
+    counterexample = _counterexample(details, result.counterexample)
+    cases = [
+        replace(c, details=_details(details, c.case.details)) if c.case.verdict != "passed" else c
+        for c in cases
+    ]
+    clauses = [
+        _Clause(title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
+        for name, title in titles.items()
+        if (t := tallies.get(name))
+    ]
+    ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
+    failing = [c for c in cases if c.case.verdict not in ("passed", "skipped", "grader_fault")]
+    failing.sort(key=lambda c: ranks[c.case.clause])
+    return {
+        "result": result,
+        "exercise": one_line(str(result.exercise.get("title") or result.exercise.get("name", "")), 200),
+        "name": one_line(result.submission.name or result.submission.id, 200),
+        "message": message,
+        "headline": _headline(result, failing),
+        "share": share_of_marks(result),
+        "notes": notes,
+        "violations": violations,
+        "suspicions": suspicions,
+        "diagnoses": diagnoses,
+        "counterexample": counterexample,
+        "clauses": clauses if result.status not in ("not_loadable", "grader_fault") else [],
+        "cases": cases,
+        "failing": failing,
+        "visible": [c for c in failing if c.case.visibility != "hidden"],
+        "hidden": [c for c in cases if c.case.visibility == "hidden"],
+        "skipped": [c for c in cases if c.case.verdict == "skipped"],
+        "faults": [c for c in cases if c.case.verdict == "grader_fault"],
+        "sums": _sums(result),
+        "printed": printed,
+        "hidden_printed": hidden_printed,
+    }
+
+
+def _headline(result: Result, failing: Sequence[_Case]) -> str:
+    if result.status == "passed":
+        return "Full marks"
+    if result.status == "not_loadable":
+        return "The file could not be loaded"
+    if result.status == "grader_fault":
+        return "The grader failed"
+    if failing:
+        return f"{plural(len(failing), 'check')} did not pass"
+    return "A rule was broken" if result.policy.status == "violated" else "Not full marks"
+
+
+def share_of_marks(result: Result) -> float:
+    """The score's share of the full marks, within 0 and 1."""
+    if result.score is None or not result.max_score > 0 or not math.isfinite(result.score):
+        return 0.0
+    return min(1.0, max(0.0, result.score / result.max_score))
+
+
+def _findings(room: _Room, found: Sequence[Violation]) -> dict[str, Any]:
+    rows = [
+        {
+            "rule": one_line(v.rule, 80),
+            "helper": room.text(one_line(v.helper, 200), 200, least=40),
+            "line": number(v.line) if v.line > 0 else "",
+            "column": number(v.column),
+            "found": "while it ran" if v.found == "runtime" else "in the source text",
+            "message": room.text(v.message, 800, least=80),
+        }
+        for v in found[:MAX_FINDINGS]
+    ]
+    return {"rows": rows, "more": len(found) - len(rows), "count": len(found)}
+
+
+def _diagnosis(room: _Room, diagnosis: Mapping[str, Any]) -> dict[str, str]:
+    fits, of = diagnosis.get("fits"), diagnosis.get("of")
+    told = f"fits {number(fits)} of {number(of)}" if isinstance(fits, int) and isinstance(of, int) else ""
+    return {
+        "title": room.text(one_line(str(diagnosis.get("title", "")), 200), 200, least=80),
+        "message": room.text(str(diagnosis.get("message", "")), 1_500, least=120),
+        "fits": told,
+    }
+
+
+def _counterexample(room: _Room, found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not found:
+        return None
+    return {"message": room.text(str(found.get("message", "")), 1_000), "details": _details(room, found)}
+
+
+def _output(room: _Room, output: Output) -> dict[str, Any]:
+    return {
+        "stdout": room.text(output.stdout, 20_000, least=200) if output.stdout else "",
+        "stderr": room.text(output.stderr, 20_000, least=200) if output.stderr else "",
+        "truncated": output.truncated,
+    }
+
+
+def _sums(result: Result) -> list[_Sum]:
+    """The lines that add up to the score: visible cases, hidden cases, adjustments."""
+    lines = []
+    for label, hidden in (("Visible checks", False), ("Hidden checks", True)):
+        cases = [c for c in result.cases if (c.visibility == "hidden") is hidden]
+        if cases:
+            passed = sum(c.verdict == "passed" for c in cases)
+            lines.append(
+                _Sum(
+                    label,
+                    f"{passed} of {len(cases)} passed",
+                    math.fsum(c.points for c in cases),
+                    math.fsum(c.max_points for c in cases),
+                )
+            )
+    lines += [_adjustment(a) for a in result.adjustments[:MAX_FINDINGS]]
+    rest = result.adjustments[MAX_FINDINGS:]
+    if rest:
+        lines.append(_Sum(plural(len(rest), "more adjustment"), "", math.fsum(a.points for a in rest)))
+    return lines
+
+
+def _adjustment(adjustment: Adjustment) -> _Sum:
+    reason = one_line(adjustment.reason, 400)
+    return _Sum(reason[:1].upper() + reason[1:], "", adjustment.points)
+
+
+# --- The class ------------------------------------------------------------------------------------
