@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -243,8 +243,30 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the schema first."""
-        data = asdict(self)
-        return {"schema": data.pop("schema")} | data
+        # dataclasses.asdict copies every leaf, which takes longer than judging does.
+        data = dict(vars(self))
+        policy = dict(vars(self.policy))
+        for key in ("violations", "suspicions"):
+            policy[key] = [dict(vars(v)) for v in policy[key]]
+        return (
+            {"schema": data.pop("schema")}
+            | data
+            | {
+                "submission": {**vars(self.submission), "members": list(self.submission.members)},
+                "isolation": {**vars(self.isolation), "layers": list(self.isolation.layers)},
+                "adjustments": [dict(vars(a)) for a in self.adjustments],
+                "policy": policy,
+                "cases": [
+                    {**vars(case), "error": dict(vars(case.error)) if case.error else None}
+                    for case in self.cases
+                ],
+                "diagnoses": list(self.diagnoses),
+                "notes": list(self.notes),
+                "output": dict(vars(self.output)),
+                "hidden_output": dict(vars(self.hidden_output)),
+                "timing": dict(vars(self.timing)),
+            }
+        )
 
     def to_json(self) -> str:
         """One line of JSON without NaN or infinity, fit for UTF-8."""

@@ -29,7 +29,7 @@ from grader.result import (
     rank_broken,
 )
 
-MAX_DETAILED = 5
+MAX_DETAILED = 3
 
 
 def rounded(points: float) -> float:

@@ -125,8 +125,9 @@ def _array(
     dtype: str = "",
     shape: Sequence[Any] | None = None,
     worst: Sequence[Sequence[int]] = (),
+    table: bool = True,
 ) -> _Array:
-    """Values of nested lists as they are shown; ``worst`` are the indices to mark."""
+    """Values of nested lists as they are shown; ``worst`` are the indices to mark in a table."""
     found = _shape(values)
     # Nested lists don't tell (0, 7) from (0,).
     told = tuple(shape) if shape is not None else found if found != (0,) else None
@@ -146,7 +147,7 @@ def _array(
             return _Array(name, about, inline="[" + ", ".join(map(number, values)) + "]")
         values, found = [values], (1, size)
         worst = [(0, *index) for index in worst]
-    if len(found) == 2 and size <= MAX_TABLE_CELLS and found[1] <= MAX_TABLE_COLUMNS:
+    if table and len(found) == 2 and size <= MAX_TABLE_CELLS and found[1] <= MAX_TABLE_COLUMNS:
         marked: dict[int, set[int]] = {}
         for index in worst:
             if len(index) == 2:
@@ -351,7 +352,8 @@ def _input(room: _Room, given: Mapping[str, Any]) -> _Array:
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
         return _Array(name, one_line(f"{dtype} {_shape_words(tuple(shape[:32]))}".strip(), 120))
-    return _array(room, name, given["values"], dtype=dtype, shape=shape[:32])
+    # Nothing in an input is marked: text is enough, and made in a fraction of a table's time.
+    return _array(room, name, given["values"], dtype=dtype, shape=shape[:32], table=False)
 
 
 def submission_view(result: Result, factor: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def changed_arguments(call: list[dict[str, Any]], arguments: list[Any]) -> int:
         if "value" in argument:
             continue
         dtype, shape, strides, _offset, _length, _read_only = argument["array"]
-        if array.dtype != dtype or list(array.shape) != shape or list(array.strides) != strides:
+        if array.dtype.str != dtype or list(array.shape) != shape or list(array.strides) != strides:
             bits |= 1 << number
     return bits
 

@@ -17,7 +17,8 @@ MAX_TEXT = 2_000
 # Part of a slot that arrays leave to the description.
 DESCRIPTION_ROOM = 4_096
 
-_dumps = json.dumps
+# json.dumps makes an encoder anew for each call whose arguments are not the defaults.
+_dumps = json.JSONEncoder(separators=(",", ":")).encode
 _ndarray = np.ndarray
 _view = np.ndarray.view
 _tobytes = np.ndarray.tobytes
@@ -28,6 +29,8 @@ _isinstance = isinstance
 _modules = sys.modules
 _islice = itertools.islice
 _PLAIN = frozenset("biufc")
+# numpy makes up a dtype's name in Python at each look.
+_NAMES = {np.dtype(name): name for name in ("float64", "float32", "int64")}
 
 
 class Encoder:
@@ -44,7 +47,7 @@ class Encoder:
 
     def encode(self, value: Any) -> bytes:
         """The description as JSON; the bytes are in ``chunks``."""
-        text = _dumps(self._node(value, 0), separators=(",", ":")).encode()
+        text = _dumps(self._node(value, 0)).encode()
         if len(text) + self.size > self.room:
             self.cut = True
             self.chunks.clear()
@@ -101,7 +104,7 @@ class Encoder:
     def _array(self, array: Any, kind: str) -> dict[str, Any]:
         dtype = array.dtype
         shape = [int(n) for n in array.shape]
-        node: dict[str, Any] = {"kind": kind, "dtype": dtype.name[:60], "shape": shape}
+        node: dict[str, Any] = {"kind": kind, "dtype": _NAMES.get(dtype) or dtype.name[:60], "shape": shape}
         if dtype.kind not in _PLAIN or dtype.itemsize > 16 or dtype.names is not None:
             return node
         if array.size:
