@@ -194,10 +194,10 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal without Unicode shows a sign less, not a fault.
             stream.reconfigure(errors="replace")
-    if len(sys.argv) > 2 and sys.argv[1] == "check" and not {"--help", "--snippet"} & set(sys.argv):
-        # The fork server imports numpy while this process imports the rest.
-        warm.start()
     try:
+        if len(sys.argv) > 2 and sys.argv[1] == "check" and not {"--help", "--snippet"} & set(sys.argv):
+            # The fork server imports numpy while this process imports the rest.
+            warm.start()
         status = _run(sys.argv[1:])
         sys.stdout.flush()
         sys.exit(status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,7 @@ def check(chosen: argparse.Namespace) -> int:
             result = runner.grade(submission)
             results.append(result)
             if not chosen.json:
-                _show(console, result, submission, chosen.all, first=len(results) == 1)
+                _show(console, result, submission, chosen, first=len(results) == 1)
     for problem in intake.problems:
         print(f"grader: {problem}", file=sys.stderr)
     if chosen.json:
@@ -78,12 +79,19 @@ def check(chosen: argparse.Namespace) -> int:
     return _check_status(results, bool(intake.problems) or not results)
 
 
-def _show(console: Console, result: Result, submission: Submission, every: bool, *, first: bool) -> None:
+def _show(
+    console: Console, result: Result, submission: Submission, chosen: argparse.Namespace, *, first: bool
+) -> None:
     from grader.report.terminal import check_report
 
     if not first:
         console.print()
-    console.print(check_report(result, show_all=every, source=submission.source or ""))
+    words = ["grader", "check", submission.path]
+    words += ["--exercise", chosen.exercise] if chosen.exercise else []
+    words += ["--root", str(chosen.root)] if chosen.root else []
+    console.print(
+        check_report(result, show_all=chosen.all, source=submission.source or "", command=shlex.join(words))
+    )
 
 
 def _check_status(results: list[Result], fault: bool) -> int:
@@ -97,6 +105,8 @@ def _check_status(results: list[Result], fault: bool) -> int:
 def _write_pages(html: Path, results: list[Result]) -> None:
     from grader.report.html import student_page
 
+    if not results:
+        return
     try:
         if len(results) == 1 and not html.is_dir():
             html.write_text(student_page(results[0]), "utf-8")
@@ -116,7 +126,7 @@ def _print_snippets(pack: Pack, path: Path, chosen: bool) -> None:
     for case in pack.cases:
         if case.visibility == "hidden":
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")
-        text = snippet(pack, case, path.name)
+        text = snippet(pack, case, str(path))
         if not text:
             raise GraderError(f"the inputs of {case.id} are too large to be written out")
         sys.stdout.write(text)
@@ -157,6 +167,8 @@ def grade(chosen: argparse.Namespace) -> int:
             fresh=chosen.fresh,
             progress=progress.update,
         )
+    for warning in run.warnings:
+        print(f"grader: {warning}", file=sys.stderr)
     faults = [r.submission.id for r in run.results if r.status == "grader_fault"]
     if chosen.json:
         counts: dict[str, int] = {}
@@ -171,6 +183,8 @@ def grade(chosen: argparse.Namespace) -> int:
                 "counts": counts,
                 "faults": faults,
                 "problems": list(intake.problems),
+                "left_out": list(intake.left_out),
+                "warnings": list(run.warnings),
                 "interrupted": run.interrupted,
                 "seconds": round(run.seconds, 3),
                 "paths": {
@@ -253,7 +267,10 @@ def report(chosen: argparse.Namespace) -> int:
     with Gradebook(folder, None) as gradebook:
         results = tuple(gradebook.newest())
     for result in results:
-        files.write_pages(folder, result)
+        try:
+            files.write_pages(folder, result)
+        except OSError as error:
+            raise GraderError(f"{folder} can't be written: {error}") from None
     files.write_class(folder, results, grader.__version__)
     print(f"{len(results)} submissions: {folder / 'index.html'}")
     return OK

@@ -71,6 +71,7 @@ class CaseResult:
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
             ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
+        drawn: It is a member of a random batch.
     """
 
     id: str
@@ -85,6 +86,7 @@ class CaseResult:
     message: str = ""
     hint: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    drawn: bool = False
 
 
 UNJUDGED = ("skipped", "grader_fault")
@@ -92,10 +94,16 @@ UNJUDGED = ("skipped", "grader_fault")
 
 def rank_broken(cases: Sequence[CaseResult], clauses: Iterable[str]) -> tuple[str, ...]:
     """As `Result.broken_clauses`, for cases that are not in a record yet."""
-    judged: Counter[str] = Counter(c.clause for c in cases if c.verdict not in UNJUDGED)
-    failed: Counter[str] = Counter(c.clause for c in cases if c.verdict not in ("passed", *UNJUDGED))
     order = {name: number for number, name in enumerate(clauses)}
-    return tuple(sorted(failed, key=lambda c: (-failed[c] / judged[c], order.get(c, len(order)))))
+    # A drawn case is about everything at once and says little about its clause.
+    chosen = [c for c in cases if not c.drawn]
+    if all(c.verdict in ("passed", *UNJUDGED) for c in chosen):
+        chosen = list(cases)
+    judged: Counter[str] = Counter(c.clause for c in chosen if c.verdict not in UNJUDGED)
+    failed: Counter[str] = Counter(c.clause for c in chosen if c.verdict not in ("passed", *UNJUDGED))
+    ranked = sorted(failed, key=lambda c: (-failed[c] / judged[c], -failed[c], order.get(c, len(order))))
+    rest = {c.clause for c in cases if c.verdict not in ("passed", *UNJUDGED)} - set(ranked)
+    return (*ranked, *sorted(rest, key=lambda c: order.get(c, len(order))))
 
 
 @dataclass(frozen=True)
@@ -236,8 +244,8 @@ class Result:
     def broken_clauses(self) -> tuple[str, ...]:
         """Clauses in which a check failed: the one with the largest share of failed checks first.
 
-        A mistake shows in many cases, but in the cases of its own clause it shows most. Clauses of equal
-        share stand in the statement's order.
+        A mistake shows in many cases, but in the cases of its own clause it shows most. Of clauses with equal
+        shares the one with more failed checks comes first, then the statement's order decides.
         """
         return rank_broken(self.cases, self.exercise.get("clauses", {}))
 

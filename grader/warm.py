@@ -17,7 +17,7 @@ def start() -> None:
 
     try:
         server = ForkServer()
-    except SandboxError:
+    except (SandboxError, OSError):
         server = None
 
 

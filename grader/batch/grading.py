@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import grader
 from grader.batch.pool import default_workers, grade_all
+from grader.errors import GraderError
 from grader.exercise.pack import Pack
-from grader.gradebook.journal import Gradebook
+from grader.gradebook.journal import Gradebook, Known, place_of
+from grader.intake.folders import with_suffix
 from grader.intake.submission import Submission
 from grader.report import files
 from grader.result import Result
@@ -24,6 +26,7 @@ class Run:
     Attributes:
         results: The newest result of every submission in the gradebook, by id.
         graded: How many submissions were run this time.
+        warnings: What the teacher should know about ids and files, a sentence each.
         seconds: How long that took.
         interrupted: The user stopped it; the same command goes on.
     """
@@ -32,6 +35,7 @@ class Run:
     graded: int
     seconds: float
     interrupted: bool
+    warnings: tuple[str, ...] = ()
 
 
 def grade_class(
@@ -59,6 +63,7 @@ def grade_class(
     files.prepare_folder(out, fresh=fresh)
     with Gradebook(out, pack.exercise.name) as gradebook, contextlib.ExitStack() as stack:
         known = gradebook.graded()
+        submissions, warnings = keep_ids(submissions, known)
         todo = [s for s in submissions if _needs_grading(s, known, pack, out)]
         done = len(submissions) - len(todo)
         total = len(submissions)
@@ -74,7 +79,7 @@ def grade_class(
                     gradebook.add(result)
                     if result.status == "grader_fault":
                         # What failed may be the very worker that writes the pages.
-                        files.write_pages(out, result)
+                        warnings += _write_fault_pages(out, result)
                     graded += 1
                     progress(done + graded, total)
             except KeyboardInterrupt:
@@ -83,14 +88,54 @@ def grade_class(
         seconds = time.monotonic() - begin
         everything = tuple(gradebook.newest())
         files.write_class(out, everything, grader.__version__)
-    return Run(everything, graded, seconds, interrupted)
+    return Run(everything, graded, seconds, interrupted, tuple(warnings))
 
 
-def _needs_grading(
-    submission: Submission, known: dict[str, tuple[str, str, str, str]], pack: Pack, out: Path
-) -> bool:
+def keep_ids(
+    submissions: Sequence[Submission], known: Mapping[str, Known]
+) -> tuple[list[Submission], list[str]]:
+    """The submissions under the ids that they had before, and what a teacher should know.
+
+    A file that was graded before keeps its id, whichever other paths are named this time. An id whose file
+    is not among the submissions any more goes to the file that now has its name: a folder was moved, or
+    downloaded anew.
+    """
+    before = {one.place: name for name, one in known.items()}
+    places = [place_of(s.path) for s in submissions]
+    taken = {before[place].lower() for place in places if place in before}
+    kept: list[Submission] = []
+    warnings: list[str] = []
+    for submission, place in zip(submissions, places, strict=True):
+        new = before.get(place)
+        if new is None:
+            new = submission.id
+            if new.lower() in taken:
+                new = with_suffix(new, place)
+                warnings.append(f"{submission.path} is called {new}, as {submission.id} is another file's")
+            elif new in known:
+                warnings.append(f"{new} is now {submission.path}; before it was {known[new].place}")
+            taken.add(new.lower())
+        kept.append(replace(submission, id=new))
+    gone = sorted(set(known) - {s.id for s in kept})
+    if gone:
+        shown = ", ".join(gone[:5]) + (" …" if len(gone) > 5 else "")
+        warnings.append(f"kept from earlier runs though not among the submissions now: {shown}")
+    return kept, warnings
+
+
+def _write_fault_pages(out: Path, result: Result) -> list[str]:
+    try:
+        files.write_pages(out, result)
+    except (OSError, GraderError) as error:
+        return [f"the pages of {result.submission.id} can't be written: {error}"]
+    return []
+
+
+def _needs_grading(submission: Submission, known: Mapping[str, Known], pack: Pack, out: Path) -> bool:
     """Whether a submission is new or changed, was not graded by this pack, or met a fault of the grader."""
     before = known.get(submission.id)
-    if before is None or before[0] != submission.digest or not submission.digest:
+    if before is None or not submission.digest:
         return True
-    return before[1] != pack.id or before[2] == "grader_fault" or files.pages_missing(out, submission.id)
+    if (before.digest, before.pack, before.place) != (submission.digest, pack.id, place_of(submission.path)):
+        return True
+    return before.status == "grader_fault" or files.pages_missing(out, submission.id)

@@ -1,27 +1,30 @@
-"""Many submissions graded by local worker processes, each a judge with its own fork servers."""
+"""Many submissions graded by local worker processes."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
-import threading
+import socket
+import subprocess
+import sys
+from collections import deque
 from collections.abc import Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait as wait_for
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from grader.batch.runner import Runner
-from grader.exercise import pack as packs
+from grader.batch.worker import grade
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.result import Result
 
 # Starting a worker costs as much as grading some submissions does.
 SUBMISSIONS_PER_WORKER = 8
-MAX_BREAKS = 3
+# A submission whose worker dies is tried once more: the machine may have killed it for something else.
+MAX_TRIES = 2
+MAX_FAILED_STARTS = 3
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def default_workers(count: int) -> int:
@@ -30,11 +33,7 @@ def default_workers(count: int) -> int:
 
 
 def grade_all(
-    pack: Pack,
-    submissions: Sequence[Submission],
-    *,
-    workers: int,
-    reports: Path | None = None,
+    pack: Pack, submissions: Sequence[Submission], *, workers: int, reports: Path | None = None
 ) -> Generator[Result]:
     """Results as they become ready, in any order.
 
@@ -47,23 +46,13 @@ def grade_all(
     if workers <= 1:
         with Runner(pack) as runner:
             for submission in submissions:
-                yield _grade(runner, submission, reports)
+                yield grade(runner, submission, reports)
         return
-    left = {submission.id: submission for submission in submissions}
-    breaks = 0
-    while left:
-        try:
-            for result in _pooled(pack, list(left.values()), workers, reports):
-                left.pop(result.submission.id, None)
-                yield result
-        except BrokenProcessPool:
-            # A worker was killed from outside: what it worked on is begun again, a few times.
-            breaks += 1
-            if breaks < MAX_BREAKS:
-                continue
-            for submission in left.values():
-                yield fault(pack, submission, "a worker process ended early several times")
-            return
+    pool = _Pool(pack, reports, workers)
+    try:
+        yield from pool.run(submissions)
+    finally:
+        pool.close()
 
 
 def fault(pack: Pack, submission: Submission, message: str) -> Result:
@@ -71,66 +60,91 @@ def fault(pack: Pack, submission: Submission, message: str) -> Result:
     return Runner(pack).fault(submission, message)
 
 
-def _pooled(
-    pack: Pack, submissions: Sequence[Submission], workers: int, reports: Path | None
-) -> Generator[Result]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_start_worker, initargs=(pack.data, reports)
-    )
-    try:
-        waiting = iter(submissions)
-        running: set[Future[str]] = set()
-        # Few in flight at a time: an interrupted run has little to wait for.
-        for submission in waiting:
-            running.add(pool.submit(_work, submission))
-            if len(running) >= 2 * workers:
-                break
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield Result.from_dict(json.loads(future.result()))
-                following = next(waiting, None)
-                if following is not None:
-                    running.add(pool.submit(_work, following))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+class _Worker:
+    """One process and what it works on."""
+
+    def __init__(self, pack: Pack, reports: Path | None) -> None:
+        ours, theirs = socket.socketpair()
+        code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from grader.batch.worker import main; main()"
+        with theirs:
+            self.process = subprocess.Popen(
+                # -P: a submission called signal.py in the current folder is no module of ours.
+                [sys.executable, "-P", "-c", code, str(theirs.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                # An interrupt from the terminal is for the parent alone, which then ends its workers.
+                start_new_session=True,
+            )
+        self.connection = Connection(ours.detach())
+        self.work: Submission | None = None
+        self.finished = 0
+        try:
+            self.connection.send_bytes(json.dumps({"reports": str(reports) if reports else None}).encode())
+            self.connection.send_bytes(pack.data)
+        except OSError:
+            pass  # it has ended; the first look at its connection tells
+
+    def begin(self, submission: Submission) -> None:
+        """Hand over a submission."""
+        self.work = submission
+        try:
+            self.connection.send_bytes(json.dumps(vars(submission)).encode())
+        except OSError:
+            pass  # as above
+
+    def answer(self) -> Result | None:
+        """The result that is ready; None when the process has ended."""
+        try:
+            data = self.connection.recv_bytes()
+        except (EOFError, OSError):
+            return None
+        self.work = None
+        self.finished += 1
+        return Result.from_dict(json.loads(data))
+
+    def end(self) -> None:
+        """End the process and, with it, its fork servers."""
+        self.connection.close()
+        self.process.kill()
+        self.process.wait()
 
 
-_runner: Runner | None = None
-_reports: Path | None = None
+class _Pool:
+    def __init__(self, pack: Pack, reports: Path | None, count: int) -> None:
+        self.pack = pack
+        self.reports = reports
+        self.workers = [_Worker(pack, reports) for _ in range(count)]
 
+    def run(self, submissions: Sequence[Submission]) -> Generator[Result]:
+        waiting = deque(submissions)
+        tries: dict[str, int] = {}
+        failed_starts = 0
+        while waiting or any(w.work is not None for w in self.workers):
+            for worker in self.workers:
+                if worker.work is None and waiting:
+                    worker.begin(waiting.popleft())
+            busy = {w.connection: w for w in self.workers if w.work is not None}
+            for ready in wait(list(busy)):
+                worker = busy[ready]  # type: ignore[index]
+                submission = worker.work
+                assert submission is not None
+                result = worker.answer()
+                if result is not None:
+                    failed_starts = 0
+                    yield result
+                    continue
+                worker.end()
+                self.workers[self.workers.index(worker)] = _Worker(self.pack, self.reports)
+                tries[submission.id] = tries.get(submission.id, 0) + 1
+                failed_starts += worker.finished == 0
+                if tries[submission.id] < MAX_TRIES and failed_starts < MAX_FAILED_STARTS:
+                    # At the end, so that what kills workers meets the rest of the class last.
+                    waiting.append(submission)
+                else:
+                    yield fault(self.pack, submission, "its worker process ended early twice")
 
-def _start_worker(pack_data: bytes, reports: Path | None) -> None:
-    global _runner, _reports
-    # The parent decides what an interrupt means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _runner = Runner(packs.loads(pack_data))
-    _reports = reports
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever, and its fork servers with it."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait_for([parent.sentinel])
-    os._exit(1)
-
-
-def _work(submission: Submission) -> str:
-    assert _runner is not None
-    return _grade(_runner, submission, _reports).to_json()
-
-
-def _grade(runner: Runner, submission: Submission, reports: Path | None) -> Result:
-    try:
-        result = runner.grade(submission)
-        if reports is not None:
-            from grader.report.files import write_pages
-
-            write_pages(reports, result)
-        return result
-    except Exception as error:
-        # Whatever fails here is ours: it must neither cost the student points nor stop the class.
-        return runner.fault(submission, f"{type(error).__name__}: {error}")
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.end()

@@ -78,9 +78,12 @@ class Runner:
             return judging.not_loadable(context, submission.problem)
         try:
             execution = self._execute(submission, submission.source)
+            return judging.judge(context, execution, wall_s=time.perf_counter() - begin)
         except SandboxError as error:
             return judging.grader_fault(context, str(error))
-        return judging.judge(context, execution, wall_s=time.perf_counter() - begin)
+        except Exception as error:
+            # Whatever fails here is ours: it must neither cost the student points nor stop the class.
+            return judging.grader_fault(context, f"{type(error).__name__}: {error}")
 
     def fault(self, submission: Submission, message: str) -> Result:
         """The record that says that the grader itself failed on a submission."""

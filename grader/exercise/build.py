@@ -135,6 +135,7 @@ def build_pack(source: ExerciseSource, frozen: Frozen, *, student: bool = False)
                 shapes=tuple(step_shapes),
                 tolerance=measured.tolerance,
                 scale=scale if np.isfinite(scale) and scale > 0 else 1.0,
+                drawn=placed.drawn,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}

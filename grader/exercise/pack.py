@@ -47,6 +47,7 @@ class PackCase:
         shapes: Expected shape of the answer of each step.
         tolerance: Largest accepted error relative to ``scale``; None where no values are compared.
         scale: Largest magnitude of the expected answer (1 where that is 0).
+        drawn: It is a member of a random batch.
     """
 
     id: str
@@ -63,6 +64,7 @@ class PackCase:
     shapes: tuple[tuple[int, ...], ...]
     tolerance: float | None
     scale: float
+    drawn: bool = False
 
 
 @dataclass(frozen=True)

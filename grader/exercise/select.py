@@ -14,6 +14,8 @@ from grader.exercise.pack import Pack, PackCase
 def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
     """The pack with only the named cases and the cases of the named clauses; what they require is dropped.
 
+    Clauses go by their name or their title.
+
     Raises:
         GraderError: A name is unknown.
     """
@@ -26,6 +28,8 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
             hint = f"; did you mean {near[0]!r}?" if near else "; the ids stand in the report of grader check"
             raise GraderError(f"no case {name!r} in {pack.exercise.name}{hint}")
     known = list(pack.exercise.clauses)
+    titles = {clause["title"].casefold(): name for name, clause in pack.exercise.clauses.items()}
+    clauses = [titles.get(name.casefold(), name) for name in clauses]
     for name in clauses:
         if name not in known:
             raise GraderError(f"no clause {name!r} in {pack.exercise.name}{did_you_mean(name, known)}")

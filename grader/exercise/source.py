@@ -53,6 +53,7 @@ class PlacedCase:
     file: str
     line: int
     dtype: str | None = None
+    drawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ class ExerciseSource:
             else:
                 for number, descriptor in enumerate(batches.get(entry.spec.id, []), start=1):
                     case = drawn_case(entry.spec, number, descriptor)
-                    placed.append(PlacedCase(case, entry.group, entry.file, entry.line, descriptor.dtype))
+                    place = (entry.group, entry.file, entry.line)
+                    placed.append(PlacedCase(case, *place, dtype=descriptor.dtype, drawn=True))
         return tuple(placed)
 
 

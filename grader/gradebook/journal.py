@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from grader.errors import GraderError
 from grader.result import Result
 
 FILE = "gradebook.sqlite"
-COMMIT_SECONDS = 0.1
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -25,10 +26,27 @@ CREATE TABLE IF NOT EXISTS results (
     status TEXT NOT NULL,
     score REAL,
     graded_at REAL NOT NULL,
+    place TEXT NOT NULL,
     record TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS by_submission ON results (submission, number);
 """
+
+
+class Known(NamedTuple):
+    """The newest result of a submission in short: what was graded, by what, from where."""
+
+    digest: str
+    pack: str
+    status: str
+    place: str
+
+
+def place_of(path: str) -> str:
+    """Where a submission lies, whatever folder the command was run in; fit for UTF-8."""
+    # A link is a place of its own, so it is not resolved.
+    absolute = os.path.abspath(path)  # noqa: PTH100
+    return absolute.encode("utf-8", "backslashreplace").decode()
 
 
 class Gradebook:
@@ -44,10 +62,11 @@ class Gradebook:
 
     def __init__(self, folder: Path, exercise: str | None) -> None:
         self.path = folder / FILE
-        self._last_commit = time.monotonic()
         try:
             self._db = sqlite3.connect(self.path, timeout=10)
             self._db.execute("PRAGMA journal_mode = WAL")
+            # With a write-ahead log this loses nothing but to a power cut, and then only the last moments.
+            self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_TABLES)
             row = self._db.execute("SELECT value FROM about WHERE key = 'exercise'").fetchone()
             if row is None and exercise is not None:
@@ -71,13 +90,17 @@ class Gradebook:
         self.close()
 
     def _fault(self, error: sqlite3.Error) -> GraderError:
+        if "readonly" in str(error) or "unable to open" in str(error):
+            return GraderError(f"{self.path} can't be written ({error}); check the permissions of its folder")
+        if "full" in str(error):
+            return GraderError(f"{self.path} can't be written ({error}); what was graded before is kept")
         return GraderError(
             f"{self.path} can't be used ({error}); what it holds is kept: "
             "move it away, or start over with --fresh"
         )
 
     def add(self, result: Result) -> None:
-        """Append a result; committed together with others at most 0.1 s later, or by `commit`."""
+        """Append a result and write it to disk."""
         submission = result.submission
         row = (
             submission.id,
@@ -86,18 +109,18 @@ class Gradebook:
             result.status,
             result.score,
             time.time(),
+            place_of(submission.path),
             result.to_json(),
         )
         try:
             self._db.execute(
-                "INSERT INTO results (submission, digest, pack, status, score, graded_at, record) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO results (submission, digest, pack, status, score, graded_at, place, record) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
         except sqlite3.Error as error:
             raise self._fault(error) from None
-        if time.monotonic() - self._last_commit >= COMMIT_SECONDS:
-            self.commit()
+        self.commit()
 
     def commit(self) -> None:
         """Write what was added to disk."""
@@ -105,22 +128,21 @@ class Gradebook:
             self._db.commit()
         except sqlite3.Error as error:
             raise self._fault(error) from None
-        self._last_commit = time.monotonic()
 
-    def graded(self) -> dict[str, tuple[str, str, str, str]]:
-        """For each submission the digest, pack, status and path of its newest result.
+    def graded(self) -> dict[str, Known]:
+        """What is known of each submission's newest result.
 
         Raises:
             GraderError: The file is damaged.
         """
         try:
             rows = self._db.execute(
-                "SELECT submission, digest, pack, status, json_extract(record, '$.submission.path') "
-                "FROM results WHERE number IN (SELECT max(number) FROM results GROUP BY submission)"
+                "SELECT submission, digest, pack, status, place FROM results "
+                "WHERE number IN (SELECT max(number) FROM results GROUP BY submission)"
             ).fetchall()
         except sqlite3.Error as error:
             raise self._fault(error) from None
-        return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
+        return {row[0]: Known(*row[1:]) for row in rows}
 
     def newest(self) -> Iterator[Result]:
         """The newest result of each submission, by id.

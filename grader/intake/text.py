@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 import warnings
 from dataclasses import dataclass
 
 MAX_BYTES = 2 << 20
+# Character sets that editors write. Others that Python knows (punycode, unicode_escape, utf-7 …) are no
+# character sets of files, and some take minutes for a file of this size.
+ENCODINGS = re.compile(
+    r"utf[-_]?8(-sig)?|ascii|(iso[-_]?)?8859[-_]\d+|iso[-_]8859[-_]\d+(-\w+)?|latin[-_]?\d+|cp\d+|windows[-_]\d+"
+    r"|mac[-_]\w+|koi8[-_]\w+|gbk|gb2312|gb18030|big5\w*|euc[-_]\w+|shift[-_]jis\w*|sjis|johab",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,10 @@ def decode(raw: bytes) -> Text:
     note = ""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        if not ENCODINGS.fullmatch(encoding):
+            return Text(
+                None, f"The file's coding comment names {encoding}, which is not read; save it as UTF-8."
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             source = raw.decode(encoding)

@@ -101,7 +101,7 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
     Args:
         pack: The pack.
         case: A public case.
-        filename: The submission's file name.
+        filename: The submission's file name, or its path when the text is not to stand beside it.
     """
     arguments = pack.arguments(case)
     calls = [s for s in case.steps if not isinstance(pack.plans[case.visibility][s], int)]
@@ -110,15 +110,25 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
     entry = pack.exercise.entry
     names = ", ".join(name for name, _ in arguments)
     stem = PurePath(filename).stem
-    if stem.isidentifier() and not keyword.iskeyword(stem):
+    if stem.isidentifier() and not keyword.iskeyword(stem) and PurePath(filename).name == filename:
         lines = ["import numpy as np", f"from {stem} import {entry}", ""]
     else:
         lines = ["import runpy", "", "import numpy as np", ""]
         lines += [f"{entry} = runpy.run_path({filename!r})[{entry!r}]", ""]
     lines += [f"{name} = {_literal(value)}" for name, value in arguments]
     lines += [f"{name}.flags.writeable = False" for name in _read_only(pack, case)]
+    watched = case.options.get("argument") if case.check == "inputs_unchanged" else None
+    if watched is not None:
+        lines.append(f"before = np.copy({watched})")
     lines.append(f"answer = {entry}({names})")
     lines.append("print(answer)")
+    if watched is not None:
+        lines.append(f"print('unchanged:', np.array_equal(before, {watched}))")
+    if case.check == "finite":
+        lines.append("print('all finite:', np.isfinite(np.asarray(answer)).all())")
+    if case.check == "output_not_aliased":
+        arrays = ", ".join(name for name, value in arguments if isinstance(value, np.ndarray))
+        lines.append(f"print('shares memory:', any(np.shares_memory(answer, a) for a in ({arrays},)))")
     if case.check == "compare" and (expected := pack.expected(case)).size <= MAX_SHOWN:
         lines.append(f"print('expected:', {_literal(expected)})")
     if len(calls) > 1:
@@ -127,8 +137,33 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
             for (name, before), (_, after) in zip(arguments, pack.arguments(case, 1), strict=True)
             if np.shape(before) != np.shape(after) or not np.array_equal(before, after)
         ]
-        lines += ["", *changed, f"print({entry}({names}))"]
+        lines += ["", "kept = np.copy(answer)", *changed, f"other = {entry}({names})", "print(other)"]
+        lines += _second_call_words(case)
+    if case.check == "same_on_repeat":
+        first = [f"{name} = {_literal(value)}" for name, value in arguments] if len(calls) > 2 else []
+        lines += [
+            "",
+            *first,
+            f"again = {entry}({names})",
+            "print('largest difference:', np.abs(again - answer).max())",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _second_call_words(case: PackCase) -> list[str]:
+    """What must hold between the two answers of a relation, as text that prints it."""
+    first, second = (
+        f"{name}[{case.options[key]}]" if case.options.get(key) is not None else name
+        for name, key in (("answer", "rows"), ("other", "other_rows"))
+    )
+    pair = f"{first} - {second}"
+    if case.check == "equals":
+        return [f"print('must be 0 but for rounding:', np.abs({pair}).max())"]
+    if case.check == "differs":
+        return [f"print('must not be 0:', np.abs({pair}).max(axis=-1))"]
+    if case.check == "earlier_answer_kept":
+        return ["print('first answer kept:', np.array_equal(kept, answer))"]
+    return []
 
 
 def _read_only(pack: Pack, case: PackCase) -> list[str]:

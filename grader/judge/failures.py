@@ -44,6 +44,8 @@ def call_message(outcome: StepOutcome, exercise: PackExercise) -> str:
         return f"Memory ran out{where(failure)} (the limit is {limit} MiB){said}."
     if failure.type == "SystemExit":
         return f"The call ended the program (sys.exit or exit){where(failure)}; return the answer instead."
+    if failure.type == "EOFError":
+        return f"It waits for input{where(failure)}; there is nobody to type, so input() can't be used."
     if failure.type == "TypeError" and not failure.frames:
         names = ", ".join(exercise.parameters)
         count = len(exercise.parameters)
@@ -82,7 +84,10 @@ def load_message(load: LoadOutcome | None, report: Mapping[str, Any], exercise: 
     if load.state == "out_of_memory":
         return f"Memory ran out while the file was loaded{at}."
     if failure.type == "SystemExit":
-        return f"The file ends the program (sys.exit or exit){at} before it can be graded."
+        advice = 'put that under if __name__ == "__main__":'
+        return f"The file ends the program (sys.exit or exit){at} before it can be graded; {advice}."
+    if failure.type == "EOFError":
+        return f'The file waits for input{at}; input() can\'t be used outside if __name__ == "__main__":.'
     if failure.line is not None:
         return f"Line {failure.line} is not valid Python{said}."
     if "ImportError" in (failure.type, *failure.bases):

@@ -30,6 +30,8 @@ from grader.result import (
 )
 
 MAX_DETAILED = 3
+NO_HINT = ("passed", "timed_out", "out_of_memory", "crashed", "skipped")
+NEARLY_ALL = 0.9
 
 
 def rounded(points: float) -> float:
@@ -72,7 +74,15 @@ def grader_fault(context: Context, message: str) -> Result:
     """The record of a submission on which the grader itself failed: no score, to be run again."""
     cases = tuple(
         CaseResult(
-            case.id, case.group, case.title, case.clause, case.visibility, "grader_fault", 0.0, case.points
+            case.id,
+            case.group,
+            case.title,
+            case.clause,
+            case.visibility,
+            "grader_fault",
+            0.0,
+            case.points,
+            drawn=case.drawn,
         )
         for case in context.pack.cases
     )
@@ -83,16 +93,16 @@ def grader_fault(context: Context, message: str) -> Result:
 
 def _skipped(case: PackCase, message: str) -> CaseResult:
     return CaseResult(
-        case.id,
-        case.group,
-        case.title,
-        case.clause,
-        case.visibility,
-        "skipped",
-        0.0,
-        case.points,
-        None,
-        message,
+        id=case.id,
+        group=case.group,
+        title=case.title,
+        clause=case.clause,
+        visibility=case.visibility,
+        verdict="skipped",
+        points=0.0,
+        max_points=case.points,
+        message=message,
+        drawn=case.drawn,
     )
 
 
@@ -135,7 +145,7 @@ def _with_details(
     pack = context.pack
     ranks = {clause: n for n, clause in enumerate(rank_broken(results, pack.exercise.clauses))}
     failing = [r for r in results if r.visibility == "public" and r.verdict not in ("passed", "skipped")]
-    chosen = {r.id for r in sorted(failing, key=lambda r: ranks[r.clause])[:MAX_DETAILED]}
+    chosen = {r.id for r in sorted(failing, key=lambda r: (r.drawn, ranks[r.clause]))[:MAX_DETAILED]}
     cases = {case.id: case for case in pack.cases}
     filename = PurePath(context.submission.path).name
     return tuple(
@@ -174,7 +184,9 @@ def _case_result(case: PackCase, judgement: Judgement) -> CaseResult:
         max_points=case.points,
         error=error,
         message=judgement.message,
-        hint="" if passed else case.hint,
+        # A hint is about a wrong answer; it misleads where there is none.
+        hint="" if judgement.verdict in NO_HINT else case.hint,
+        drawn=case.drawn,
     )
 
 
@@ -304,7 +316,11 @@ def _sentence(
     counted = [c for c in cases if c.verdict not in ("passed", "skipped")]
     if not counted:
         return "Some checks were not run."
+    passed = sum(c.verdict == "passed" for c in cases)
+    public = [c for c in counted if c.visibility == "public"]
+    if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
+        said = "nearly every check fails, so look for something that all of them need"
+        return f"{passed} of {len(cases)} checks passed; {said}, and begin with {public[0].id}."
     clause = rank_broken(cases, pack.exercise.clauses)[0]
     title = pack.exercise.clauses.get(clause, {}).get("title", clause)
-    passed = sum(c.verdict == "passed" for c in cases)
     return f"{passed} of {len(cases)} checks passed; what holds least: {title}."

@@ -401,7 +401,7 @@ def submission_view(result: Result, factor: int) -> dict[str, Any]:
     ]
     ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
     failing = [c for c in cases if c.case.verdict not in ("passed", "skipped", "grader_fault")]
-    failing.sort(key=lambda c: ranks[c.case.clause])
+    failing.sort(key=lambda c: (c.case.drawn, ranks[c.case.clause]))
     return {
         "result": result,
         "exercise": one_line(str(result.exercise.get("title") or result.exercise.get("name", "")), 200),
@@ -435,7 +435,9 @@ def _headline(result: Result, failing: Sequence[_Case]) -> str:
     if result.status == "grader_fault":
         return "The grader failed"
     if failing:
-        return f"{plural(len(failing), 'check')} did not pass"
+        hidden = sum(c.case.visibility == "hidden" for c in failing)
+        of_these = f", {hidden} of them hidden" if hidden else ""
+        return f"{plural(len(failing), 'check')} did not pass{of_these}"
     return "A rule was broken" if result.policy.status == "violated" else "Not full marks"
 
 

@@ -30,6 +30,7 @@ STATUS_STYLES: Mapping[str, str] = {
 }
 MAX_ROWS = 8
 MAX_COLUMNS = 6
+MAX_LISTED = 8
 
 
 def words(verdict: str) -> str:
@@ -37,15 +38,18 @@ def words(verdict: str) -> str:
     return verdict.replace("_", " ")
 
 
-def check_report(result: Result, *, show_all: bool = False, source: str = "") -> RenderableType:
+def check_report(
+    result: Result, *, show_all: bool = False, source: str = "", command: str = ""
+) -> RenderableType:
     """What ``grader check`` shows of one submission: verdict, clauses, the first failing case explained.
 
     Args:
         result: The record; printed in its student view.
         show_all: Explain every failing public case.
         source: The submission's text, for the lines of her traceback.
+        command: The command that checks this submission, to which ``--case ID --snippet`` is added.
     """
-    path = result.submission.path
+    command = command or f"grader check {shlex.quote(clean(result.submission.path, 200))}"
     result = result.for_student()
     parts: list[RenderableType] = [_headline(result)]
     for violation in result.policy.violations:
@@ -59,19 +63,39 @@ def check_report(result: Result, *, show_all: bool = False, source: str = "") ->
         parts.append(_clauses(result))
         ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
         failing = [c for c in result.cases if c.verdict not in ("passed", "skipped")]
-        failing.sort(key=lambda c: ranks[c.clause])
+        failing.sort(key=lambda c: (c.drawn, ranks[c.clause]))
         explained = [c for c in failing if c.visibility == "public"]
         for case in explained if show_all else explained[:1]:
-            parts.append(_explain(case, source, path))
-        more = len(failing) - (len(explained) if show_all else len(explained[:1]))
-        if more > 0:
-            others = [c.id for c in failing if c.visibility == "public"][0 if show_all else 1 :]
-            listed = f": {', '.join(others[:8])}{' …' if len(others) > 8 else ''}" if others else ""
-            parts.append(Text(f"{more} more failing check{'s' if more > 1 else ''}{listed}", style="dim"))
+            parts.append(_explain(case, source, command))
+        parts += _others([c.id for c in explained[1:]] if not show_all else [], failing)
+        parts += _not_counted(result.cases)
     elif result.output.stdout or result.output.stderr:
         parts.append(_printed("printed", result.output.stdout))
         parts.append(_printed("printed to stderr", result.output.stderr))
     return Group(*parts)
+
+
+def _others(more: Sequence[str], failing: Sequence[CaseResult]) -> list[RenderableType]:
+    """Which other checks fail: the visible ones by id, the hidden ones counted."""
+    lines: list[RenderableType] = []
+    if more:
+        listed = f"{', '.join(more[:MAX_LISTED])}{' …' if len(more) > MAX_LISTED else ''}"
+        checks = "check" if len(more) == 1 else "checks"
+        lines.append(Text(f"{len(more)} more failing {checks}: {listed} (--all explains them)", style="dim"))
+    hidden = sum(c.visibility == "hidden" for c in failing)
+    if hidden:
+        lines.append(Text(f"{hidden} hidden check{'s fail' if hidden > 1 else ' fails'} too", style="dim"))
+    return lines
+
+
+def _not_counted(cases: Sequence[CaseResult]) -> list[RenderableType]:
+    """Why checks were skipped, each reason once."""
+    reasons: dict[str, int] = {}
+    for case in cases:
+        if case.verdict == "skipped":
+            reasons[case.message] = reasons.get(case.message, 0) + 1
+    shown = sorted(reasons.items(), key=lambda item: -item[1])[:3]
+    return [Text(f"– {count} not counted: {clean(reason, 200)}", style="dim") for reason, count in shown]
 
 
 def _headline(result: Result) -> Text:
@@ -104,14 +128,17 @@ def _clauses(result: Result) -> Table:
         got, most = sum(c.points for c in cases), sum(c.max_points for c in cases)
         table.add_row(
             Text(sign, style=style),
-            Text(clean(str(titles.get(clause, clause)), 60), style="" if failed else "dim"),
+            Text.assemble(
+                (clean(str(titles.get(clause, clause)), 60), "" if failed else "dim"),
+                (f"  {clean(clause, 40)}", "dim"),
+            ),
             f"{passed}/{len(cases)}",
             f"{points(got)}/{points(most)}",
         )
     return table
 
 
-def _explain(case: CaseResult, source: str, path: str) -> RenderableType:
+def _explain(case: CaseResult, source: str, command: str) -> RenderableType:
     title = f"  {clean(case.title, 100)}" if case.title else ""
     parts: list[RenderableType] = [
         Text.assemble(("✗ ", "red"), (case.id, "bold"), title, (f"  ({words(case.verdict)})", "red")),
@@ -133,9 +160,10 @@ def _explain(case: CaseResult, source: str, path: str) -> RenderableType:
         if details.get(name):
             parts.append(_printed(label, details[name]))
     if details.get("snippet"):
-        command = f"grader check {shlex.quote(clean(path, 200))} --case {case.id} --snippet"
-        parts.append(Text(f"reproduce it: {command}", style="dim"))
-    return Padding(Group(*parts), (1, 0, 0, 0))
+        # Not wrapped, as it is there to be copied.
+        said = f"reproduce it: {command} --case {case.id} --snippet"
+        parts.append(Text(said, style="dim", no_wrap=True, overflow="ignore"))
+    return Padding(Group(*parts), (1, 0, 0, 0), expand=False)
 
 
 def _input(entry: Mapping[str, Any]) -> str:
@@ -143,10 +171,17 @@ def _input(entry: Mapping[str, Any]) -> str:
     if "value" in entry:
         return f"{name} = {entry['value']}"
     shape = tuple(entry["shape"])
-    values = str(entry["values"]) if "values" in entry else ""
+    values = _values(entry["values"]) if "values" in entry else ""
     if values and len(values) <= 60:
         return f"{name} = {values}"
     return f"{name}: {entry['dtype']} {shape}"
+
+
+def _values(value: Any) -> str:
+    """Nested lists on one line; seven digits, as 0.2 in float32 is 0.20000000298023224."""
+    if isinstance(value, list):
+        return f"[{', '.join(_values(v) for v in value)}]"
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
 def _traceback(details: Mapping[str, Any], source: str) -> RenderableType:
@@ -165,13 +200,21 @@ def _cell(value: Any) -> str:
 
 
 def _matrix(title: str, value: Any) -> Table | None:
+    """A titled table of a matrix or a row of numbers."""
     if not isinstance(value, list):
         return None
     rows = value if value and isinstance(value[0], list) else [value]
     if any(isinstance(cell, list) for row in rows for cell in row):
         return None
     table = Table(
-        title=title, title_style="dim", title_justify="left", box=None, show_header=False, pad_edge=False
+        title=title,
+        title_style="dim",
+        title_justify="left",
+        box=None,
+        show_header=False,
+        pad_edge=False,
+        # A single narrow number must not cut the title.
+        min_width=len(title),
     )
     for _ in range(min(max(map(len, rows), default=0), MAX_COLUMNS + 1)):
         table.add_column(justify="right", no_wrap=True)
@@ -242,10 +285,11 @@ def batch_summary(results: Sequence[Result], seconds: float, graded: int) -> Ren
         if scores
         else ""
     )
-    rate = f"{graded / seconds:.0f} a second" if graded and seconds > 0 else ""
+    rate = f" ({graded / seconds:.1f} a second)" if graded and seconds > 0 else ""
     kept = len(results) - graded
-    reused = f", {kept} kept from the last run" if kept else ""
-    return Group(table, Text(f"{mean}{graded} graded in {seconds:.1f} s {rate}{reused}".replace("  ", " ")))
+    reused = f"{kept} kept from earlier runs" if kept else ""
+    took = f"{graded} graded in {seconds:.1f} s{rate}" if graded else ""
+    return Group(table, Text(mean + ", ".join(filter(None, (took, reused)))))
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -25,7 +25,7 @@ class ProcessClock:
     def __init__(self, pid: int) -> None:
         # The kernel's number for "processor time of process pid" (CPUCLOCK_SCHED in <linux/posix-timers.h>).
         self._clock = (~pid << 3) | 2
-        self._schedule = Path(f"/proc/{pid}/schedstat")
+        self._tasks = Path(f"/proc/{pid}/task")
         self._begin = time.monotonic()
 
     def read(self) -> Reading:
@@ -36,7 +36,10 @@ class ProcessClock:
         except OSError:
             return Reading(0.0, 0.0)
         try:
-            waited = int(self._schedule.read_text().split()[1]) / 1e9
+            # Of all threads: a thread that waits for a core is no idleness of the one that waits for it.
+            waited = sum(
+                int((task / "schedstat").read_text().split()[1]) / 1e9 for task in self._tasks.iterdir()
+            )
         except (OSError, ValueError, IndexError):
             # Without the scheduler's figures every second without work might be a wait for a core;
             # a tenth of it counts, so that a sleeper still ends.

@@ -103,7 +103,7 @@ class ForkServer:
                 f"import os; os.dup2({handle}, {CONTROL}); {bootstrap}" if handle != CONTROL else bootstrap
             )
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", launcher],
+                [sys.executable, "-s", "-P", "-S", "-c", launcher],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

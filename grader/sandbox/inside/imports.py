@@ -21,7 +21,9 @@ class ImportGuard:
             return
         allowed = ", ".join(self.packages)
         raise ModuleNotFoundError(
-            f"{root} may not be used; this exercise allows the standard library, {allowed}", name=name
+            f"{root} may not be used; this exercise allows the standard library, {allowed}, "
+            "and only this one file is read",
+            name=name,
         )
 
     def _asked_by_student(self) -> bool:
