@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import grader
 from grader import commands, warm
-from grader.errors import ExerciseError, GraderError, Problem
+from grader.errors import ExerciseError, GraderError, OwnFaultError, Problem
 from grader.exercise.near import did_you_mean
 
 COMMANDS = ("check", "grade", "report", "validate", "pack", "schema")
@@ -205,6 +205,10 @@ def main() -> None:
         _say_fault(error)
         _print_fault_json(str(error), list(error.problems) if isinstance(error, ExerciseError) else [])
         sys.exit(commands.USER_FAULT)
+    except OwnFaultError as error:
+        print(f"grader: a fault of the grader itself: {error}", file=sys.stderr)
+        _print_fault_json(str(error), [])
+        sys.exit(commands.GRADER_FAULT)
     except KeyboardInterrupt:
         print("grader: interrupted", file=sys.stderr)
         sys.exit(commands.INTERRUPTED)

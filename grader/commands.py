@@ -82,15 +82,16 @@ def check(chosen: argparse.Namespace) -> int:
 def _show(
     console: Console, result: Result, submission: Submission, chosen: argparse.Namespace, *, first: bool
 ) -> None:
-    from grader.report.terminal import check_report
+    from grader.report.terminal import check_report, show
 
     if not first:
         console.print()
     words = ["grader", "check", submission.path]
     words += ["--exercise", chosen.exercise] if chosen.exercise else []
     words += ["--root", str(chosen.root)] if chosen.root else []
-    console.print(
-        check_report(result, show_all=chosen.all, source=submission.source or "", command=shlex.join(words))
+    show(
+        console,
+        check_report(result, show_all=chosen.all, source=submission.source or "", command=shlex.join(words)),
     )
 
 
@@ -128,7 +129,7 @@ def _print_snippets(pack: Pack, path: Path, chosen: bool) -> None:
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")
         text = snippet(pack, case, str(path))
         if not text:
-            raise GraderError(f"the inputs of {case.id} are too large to be written out")
+            raise GraderError(f"the arrays of {case.id} are too large to be written out")
         sys.stdout.write(text)
 
 
@@ -140,7 +141,7 @@ def grade(chosen: argparse.Namespace) -> int:
     from grader.batch.grading import grade_class
     from grader.exercise.resolve import resolve_pack
     from grader.intake.folders import collect, require_some
-    from grader.report.terminal import batch_summary
+    from grader.report.terminal import batch_summary, show
 
     pack = resolve_pack(chosen.exercise, chosen.root)
     intake = collect(chosen.paths, pack.exercise.entry)
@@ -201,7 +202,7 @@ def grade(chosen: argparse.Namespace) -> int:
         )
     else:
         console = _console()
-        console.print(batch_summary(run.results, run.seconds, run.graded))
+        show(console, batch_summary(run.results, run.seconds, run.graded))
         console.print(f"class page: {out / 'index.html'}", soft_wrap=True)
     if faults:
         print(

@@ -13,6 +13,14 @@ class GraderError(Exception):
     """
 
 
+class ToolMissingError(GraderError):
+    """A package that an author's command needs is not installed."""
+
+
+class OwnFaultError(Exception):
+    """The grader itself failed; commands end with status 3 on it."""
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One fault in an exercise's files.

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -42,7 +43,7 @@ HIDDEN_MESSAGES: Mapping[str, str] = {
     "timed_out": "In a hidden check of this clause the call took too long.",
     "out_of_memory": "In a hidden check of this clause memory ran out.",
     "crashed": "In a hidden check of this clause the process crashed.",
-    "skipped": "Not counted, since a check that it builds on did not pass.",
+    "skipped": "Not counted.",
     "grader_fault": "The grader failed here; this costs nothing.",
 }
 
@@ -60,6 +61,9 @@ class CaseError:
     max_abs: float | None
     max_rel: float | None
     tolerance: float
+
+
+UNJUDGED = ("skipped", "grader_fault")
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,10 @@ class CaseResult:
     details: Mapping[str, Any] = field(default_factory=dict)
     drawn: bool = False
 
-
-UNJUDGED = ("skipped", "grader_fault")
+    @property
+    def failed(self) -> bool:
+        """Whether it was judged and did not pass."""
+        return self.verdict != "passed" and self.verdict not in UNJUDGED
 
 
 def rank_broken(cases: Sequence[CaseResult], clauses: Iterable[str]) -> tuple[str, ...]:
@@ -97,12 +103,12 @@ def rank_broken(cases: Sequence[CaseResult], clauses: Iterable[str]) -> tuple[st
     order = {name: number for number, name in enumerate(clauses)}
     # A drawn case is about everything at once and says little about its clause.
     chosen = [c for c in cases if not c.drawn]
-    if all(c.verdict in ("passed", *UNJUDGED) for c in chosen):
+    if not any(c.failed for c in chosen):
         chosen = list(cases)
     judged: Counter[str] = Counter(c.clause for c in chosen if c.verdict not in UNJUDGED)
-    failed: Counter[str] = Counter(c.clause for c in chosen if c.verdict not in ("passed", *UNJUDGED))
+    failed: Counter[str] = Counter(c.clause for c in chosen if c.failed)
     ranked = sorted(failed, key=lambda c: (-failed[c] / judged[c], -failed[c], order.get(c, len(order))))
-    rest = {c.clause for c in cases if c.verdict not in ("passed", *UNJUDGED)} - set(ranked)
+    rest = {c.clause for c in cases if c.failed} - set(ranked)
     return (*ranked, *sorted(rest, key=lambda c: order.get(c, len(order))))
 
 
@@ -284,36 +290,50 @@ class Result:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Result:
-        """A record from plain data; unknown keys are left out, so that newer records can be read.
+        """A record from plain data; unknown keys, in any part of it, are left out: newer ones can be read.
 
         Raises:
             KeyError, TypeError, ValueError: The data is no Result record.
         """
         if data["schema"] != SCHEMA:
             raise ValueError(f"expected a record of schema {SCHEMA}, found {data['schema']!r}")
-        known = {f.name for f in fields(Result)}
-        kept: dict[str, Any] = {k: v for k, v in data.items() if k in known}
-        policy = dict(kept["policy"])
+        kept = _known(Result, data)
+        policy = _known(PolicyResult, kept["policy"])
         for key in ("violations", "suspicions"):
-            policy[key] = tuple(Violation(**v) for v in policy.get(key, ()))
-        submission = {**kept["submission"], "members": tuple(kept["submission"]["members"])}
-        isolation = kept["isolation"]
+            policy[key] = tuple(Violation(**_known(Violation, v)) for v in policy.get(key, ()))
+        submission = _known(SubmissionInfo, kept["submission"])
+        submission["members"] = tuple(submission["members"])
+        isolation = _known(Isolation, kept["isolation"])
+        isolation["layers"] = tuple(isolation["layers"])
         cases = []
         for case in kept["cases"]:
-            error = case.get("error")
-            cases.append(CaseResult(**{**case, "error": CaseError(**error) if error else None}))
+            known = _known(CaseResult, case)
+            error = known.get("error")
+            known["error"] = CaseError(**_known(CaseError, error)) if error else None
+            cases.append(CaseResult(**known))
         return Result(
             **{
                 **kept,
                 "submission": SubmissionInfo(**submission),
-                "isolation": Isolation(isolation["level"], tuple(isolation["layers"])),
-                "adjustments": tuple(Adjustment(**a) for a in kept["adjustments"]),
+                "isolation": Isolation(**isolation),
+                "adjustments": tuple(Adjustment(**_known(Adjustment, a)) for a in kept["adjustments"]),
                 "policy": PolicyResult(**policy),
                 "cases": tuple(cases),
                 "diagnoses": tuple(kept["diagnoses"]),
                 "notes": tuple(kept["notes"]),
-                "output": Output(**kept["output"]),
-                "hidden_output": Output(**kept["hidden_output"]),
-                "timing": Timing(**kept["timing"]),
+                "output": Output(**_known(Output, kept["output"])),
+                "hidden_output": Output(**_known(Output, kept["hidden_output"])),
+                "timing": Timing(**_known(Timing, kept["timing"])),
             }
         )
+
+
+@cache
+def _names(record: type) -> frozenset[str]:
+    return frozenset(f.name for f in fields(record))
+
+
+def _known(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of the data that this version of the record knows."""
+    names = _names(record)
+    return {key: value for key, value in data.items() if key in names}

@@ -12,9 +12,10 @@ if [ ! -x "$VENV/bin/python" ]; then
     "$PYTHON" -m venv "$VENV"
 fi
 # Installing again takes seconds even when nothing changed: remembered by what it depends on.
-stamp="$(cat pyproject.toml constraints.txt | cksum) $1"
-if [ "$(cat "$VENV/.installed" 2>/dev/null)" != "$stamp" ]; then
+stamp="$(cat pyproject.toml constraints.txt | cksum)"
+if [ "$(cat "$VENV/.installed-$1" 2>/dev/null)" != "$stamp" ]; then
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$1]"
-    echo "$stamp" > "$VENV/.installed"
+    echo "$stamp" > "$VENV/.installed-$1"
 fi
-export PATH="$PWD/$VENV/bin:$PATH"
+PATH="$(cd "$VENV/bin" && pwd):$PATH"
+export PATH

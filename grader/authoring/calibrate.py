@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.errors import ExerciseError, GraderError, Problem
+from grader.errors import ExerciseError, GraderError, Problem, ToolMissingError
 from grader.exercise.assemble import AssembledCase, plain_call
 from grader.exercise.frozen import Measured
 from grader.exercise.models import Relation
@@ -67,6 +67,10 @@ class HonestRuns:
                     warnings.simplefilter("ignore")
                     try:
                         got = np.asarray(run(tuple(call), dtype)).astype(np.float64)
+                    except ModuleNotFoundError as failure:
+                        raise ToolMissingError(
+                            f"the run {name} needs {failure.name}; install mlm-grader[author]"
+                        ) from None
                     except Exception as failure:
                         said = f"{type(failure).__name__}: {failure}"
                         raise GraderError(f"the run {name} in {dtype} fails: {said}") from failure
@@ -124,6 +128,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
             raise fault("the reference's answer is not finite; make its inputs smaller")
     try:
         noises = [runs.measure(plain_call(c), a) for c, a in zip(assembled.calls, answers, strict=True)]
+    except ToolMissingError:
+        raise
     except GraderError as error:
         advice = "; make its inputs smaller" if "NaN or infinity" in str(error) else ""
         raise fault(f"{error}{advice}") from None

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from grader.authoring.answers import outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR
-from grader.authoring.worked import Worked, disagreements, read_worked
+from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
 from grader.batch.runner import Runner
-from grader.errors import ExerciseError, GraderError, Problem
+from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.build import build_pack, call_reference
@@ -194,7 +194,9 @@ class Validator:
             points = _points(self.pack, outcomes)
             if points > TRIVIAL_SHARE * self.pack.max_score:
                 share = f"{points:g} of {self.pack.max_score:g} points"
-                self.weak("trivial_answer_scores", f"an answer of {name} gets {share}; add to requires")
+                cases = ", ".join(c.id for c in _passed_cases(self.pack, outcomes))
+                message = f"an answer of {name} gets {share}, from {cases}; let them require a value case"
+                self.weak("trivial_answer_scores", message)
 
     def _worked(self) -> KillMatrix:
         folder = self.source.root / "submissions" / self.source.name
@@ -202,6 +204,8 @@ class Validator:
         worked = list(read_worked(folder, problems)) if folder.is_dir() else []
         if problems:
             raise ExerciseError(problems)
+        if not any(_is_mistake(one) for one in worked):
+            self.weak("no_worked_mistake", f"{shown(folder)} holds no worked wrong submission to catch")
         killed: dict[str, tuple[str, ...]] = {}
         margin: dict[str, tuple[str, ...]] = {}
         with Runner(self.pack) as runner:
@@ -210,8 +214,8 @@ class Validator:
                 intake = collect([one.path], self.pack.exercise.entry)
                 result = runner.grade(intake.submissions[0])
                 if result.status == "grader_fault":
-                    raise GraderError(f"{one.file}: {result.message}")
-                for what in disagreements(one.expected, result):
+                    raise OwnFaultError(f"{one.file}: {result.message}")
+                for what in (*unknown_names(one.expected, self.pack), *disagreements(one.expected, result)):
                     self.weaknesses.append(Weakness(one.file, 1, "worked_submission", what))
                 if _is_mistake(one):
                     name = one.path.stem
@@ -250,10 +254,15 @@ def _with_margin(result: Result) -> tuple[str, ...]:
 
 
 def _points(pack: Pack, outcomes: Mapping[str, list[StepOutcome]]) -> float:
+    return sum(case.points for case in _passed_cases(pack, outcomes))
+
+
+def _passed_cases(pack: Pack, outcomes: Mapping[str, list[StepOutcome]]) -> list[PackCase]:
+    """The cases that these outcomes get points for."""
     passed = {c.id for c in pack.cases if judge_case(pack, c, outcomes[c.id], {}).verdict == "passed"}
     cases = {c.id: c for c in pack.cases}
 
     def counts(case: PackCase) -> bool:
         return case.id in passed and all(counts(cases[name]) for name in case.requires)
 
-    return sum(c.points for c in pack.cases if counts(c))
+    return [c for c in pack.cases if counts(c)]

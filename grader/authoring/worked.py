@@ -15,6 +15,8 @@ from pydantic import Field, TypeAdapter
 from grader.errors import Problem
 from grader.exercise import yaml_source
 from grader.exercise.models import Model
+from grader.exercise.near import did_you_mean
+from grader.exercise.pack import Pack
 from grader.exercise.source import shown, validate_document
 from grader.result import CaseResult, Result
 
@@ -54,6 +56,9 @@ class Worked:
 
 def read_worked(folder: Path, problems: list[Problem]) -> Iterator[Worked]:
     """The worked submissions of a folder; faults of their expectations are appended to ``problems``."""
+    for beside in sorted(folder.glob(f"*{ENDING}")):
+        if not beside.with_name(beside.name.removesuffix(ENDING) + ".py").is_file():
+            problems.append(Problem(shown(beside), 0, "", "has no .py file beside it"))
     for path in sorted(folder.glob("*.py")):
         beside = path.with_name(path.stem + ENDING)
         if not beside.is_file():
@@ -63,6 +68,20 @@ def read_worked(folder: Path, problems: list[Problem]) -> Iterator[Worked]:
         expected = validate_document(TypeAdapter(Expected), document, document.data, (), problems)
         if expected is not None:
             yield Worked(path, expected, shown(beside))
+
+
+def unknown_names(expected: Expected, pack: Pack) -> list[str]:
+    """Clauses and rules that an expectation names though the exercise has none of that name."""
+    clauses = list(pack.exercise.clauses)
+    rules = [rule["id"] for rule in pack.exercise.policy.get("rules", [])]
+    found = [
+        f"unknown clause {c!r}{did_you_mean(c, clauses)}"
+        for c in (*expected.loses, *expected.keeps)
+        if c not in clauses
+    ]
+    return found + [
+        f"unknown rule {r!r}{did_you_mean(r, rules)}" for r in expected.policy.rules if r not in rules
+    ]
 
 
 def failing_clauses(cases: tuple[CaseResult, ...]) -> set[str]:

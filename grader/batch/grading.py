@@ -110,7 +110,8 @@ def keep_ids(
         if new is None:
             new = submission.id
             if new.lower() in taken:
-                new = with_suffix(new, place)
+                while new.lower() in taken:
+                    new = with_suffix(new, place)
                 warnings.append(f"{submission.path} is called {new}, as {submission.id} is another file's")
             elif new in known:
                 warnings.append(f"{new} is now {submission.path}; before it was {known[new].place}")

@@ -46,7 +46,10 @@ def main() -> None:
 
 def grade(runner: Runner, submission: Submission, reports: Path | None) -> Result:
     """The Result record of a submission, its pages written; a fault of ours costs the student nothing."""
-    result = runner.grade(submission)
+    try:
+        result = runner.grade(submission)
+    except Exception as error:
+        return runner.fault(submission, f"{type(error).__name__}: {error}")
     if reports is None:
         return result
     try:

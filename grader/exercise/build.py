@@ -167,8 +167,6 @@ def _pack_exercise(source: ExerciseSource) -> PackExercise:
         entry=exercise.entry,
         packages=tuple(exercise.packages),
         parameters=tuple(exercise.parameters),
-        shapes={name: p.shape for name, p in exercise.parameters.items()}
-        | {"return": exercise.returns.shape},
         dtypes=tuple(exercise.returns.dtype),
         limits=exercise.limits.model_dump(),
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from grader.exercise import expressions
@@ -22,7 +30,7 @@ def _error(kind: str, said: str, **context: Any) -> PydanticCustomError:
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 Expression = str | int | float
-DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
+SIZE = r"^[0-9]+ (B|KiB|MiB|GiB)$"
 Dtype = Literal["float64", "float32", "int64", "int32", "uint8", "bool"]
 Layout = Literal["c", "fortran", "strided"]
 
@@ -192,7 +200,12 @@ def _bytes(value: Any) -> Any:
     return _number_only(value)
 
 
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=1)]
+Bytes = Annotated[
+    int,
+    BeforeValidator(_bytes),
+    Field(ge=1),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": SIZE}]}),
+]
 
 
 class Limits(Model):
@@ -319,7 +332,7 @@ class Relation(Model):
       (the one that ``change`` describes, when given).
     - ``earlier_answer_kept``: the first answer still holds the same bytes after a second call.
     - ``inputs_unchanged``: bytes, dtype and shape of ``argument`` are as before, in this call and in every
-      other call of the same visibility.
+      other call.
     - ``output_not_aliased``: the answer shares no memory with an argument.
     """
 

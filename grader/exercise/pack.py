@@ -76,7 +76,6 @@ class PackExercise:
     entry: str
     packages: tuple[str, ...]
     parameters: tuple[str, ...]
-    shapes: Mapping[str, Any]
     dtypes: tuple[str, ...]
     limits: Mapping[str, float]
     clauses: Mapping[str, Mapping[str, str]]

@@ -63,6 +63,8 @@ def exercise_folder(root: Path, name: str | None) -> Path:
     known = exercises(root)
     if name is None:
         name = known[0] if len(known) == 1 else DEFAULT_EXERCISE
+        if name not in known and len(known) > 1:
+            raise GraderError(f"there are several exercises ({', '.join(known)}); name one")
     if name not in known:
         if not known:
             raise GraderError(

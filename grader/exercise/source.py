@@ -178,6 +178,10 @@ def load(folder: Path) -> ExerciseSource:
     entries: list[Entry] = []
     broken: set[str] = set()
     files = {p.stem: p for p in folder.glob("*.yaml") if p.stem not in RESERVED}
+    problems += [
+        Problem(shown(p), 0, "", "is not read; let its name end in .yaml")
+        for p in sorted(folder.glob("*.yml"))
+    ]
     for group in exercise.groups:
         if group not in files:
             where = exercise_document.line(("groups",))

@@ -96,8 +96,8 @@ class _Search:
                 self._named_folder(path)
             elif path.exists() or path.is_symlink():
                 # Several files called solution.py are told apart by their folders.
-                generic = path.stem in ("solution", self.entry)
-                parent = path.absolute().parent.name if several and generic else ""
+                generic = path.stem.lower() in ("solution", self.entry.lower())
+                parent = _name(path.parent) if several and generic else ""
                 self.found.append(_Found(parent or path.stem, path))
             else:
                 self.problems.append(f"{path} does not exist; expected a file or a folder of submissions")
@@ -117,7 +117,7 @@ class _Search:
                 continue
             places.add(place)
             new = submission_id(one.text)
-            if new.lower() in taken:
+            while new.lower() in taken:
                 new = with_suffix(new, place)
             taken.add(new.lower())
             named.append((new, one))
@@ -126,10 +126,10 @@ class _Search:
     def _named_folder(self, folder: Path) -> None:
         before = len(self.found)
         files, folders = self._look(folder)
-        names = {p.name for p in files}
+        names = {p.name.lower() for p in files}
         below = [f for f in folders if any(_is_python(p) for p in _children(f))]
-        if names & {"solution.py", f"{self.entry}.py"} and not below:
-            self._one(folder.absolute().name, files)
+        if names & {"solution.py", f"{self.entry}.py".lower()} and not below:
+            self._one(_name(folder), files)
         else:
             self.found += [_Found(p.stem, p) for p in files]
             for child in folders:
@@ -179,6 +179,11 @@ class _Search:
         return files, folders
 
 
+def _name(folder: Path) -> str:
+    """A folder's own name, also of ``.`` and ``..``; a link keeps its name."""
+    return Path(os.path.abspath(folder)).name  # noqa: PTH100
+
+
 def _is_python(path: Path) -> bool:
     return path.suffix.lower() == ".py" and not path.name.startswith("._") and not path.is_dir()
 
@@ -191,7 +196,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _choose(files: Sequence[Path], entry: str) -> Path:
-    for name in ("solution.py", f"{entry}.py"):
+    for name in ("solution.py", f"{entry}.py".lower()):
         for path in files:
             if path.name.lower() == name:
                 return path

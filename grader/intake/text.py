@@ -12,8 +12,9 @@ MAX_BYTES = 2 << 20
 # Character sets that editors write. Others that Python knows (punycode, unicode_escape, utf-7 …) are no
 # character sets of files, and some take minutes for a file of this size.
 ENCODINGS = re.compile(
-    r"utf[-_]?8(-sig)?|ascii|(iso[-_]?)?8859[-_]\d+|iso[-_]8859[-_]\d+(-\w+)?|latin[-_]?\d+|cp\d+|windows[-_]\d+"
-    r"|mac[-_]\w+|koi8[-_]\w+|gbk|gb2312|gb18030|big5\w*|euc[-_]\w+|shift[-_]jis\w*|sjis|johab",
+    r"utf[-_]?8(-sig)?|(us-)?ascii|(iso[-_]?)?8859[-_]\d+|iso[-_]8859[-_]\d+(-\w+)?|latin[-_]?\d+|cp\d+"
+    r"|windows[-_]\d+|mac[-_]\w+|koi8[-_]\w+|gbk|gb2312|gb18030|big5[-_]?\w*|euc[-_]?\w+|shift[-_]jis\w*|sjis"
+    r"|johab",
     re.IGNORECASE,
 )
 

@@ -19,7 +19,7 @@ from grader.outcomes import StepOutcome
 Array = NDArray[Any]
 
 MAX_SHOWN = 240
-MAX_SNIPPET = 1_200
+MAX_SNIPPET = 1_500
 
 
 def plain(array: Array) -> Any:
@@ -82,92 +82,191 @@ def _input(name: str, value: Any) -> dict[str, Any]:
 
 
 def _literal(value: Any) -> str:
+    """Python text that gives the value again, an array with its dtype and its layout in memory."""
     if not isinstance(value, np.ndarray):
         return repr(value)
+    text = _array_text(value)
+    if value.flags.c_contiguous:
+        return text
+    if value.flags.f_contiguous:
+        return f"np.asfortranarray({text})"
+    return f"np.repeat({text}, 2, axis=-1)[..., ::2]"
+
+
+def _array_text(value: Array) -> str:
     dtype = f"np.{value.dtype.name}" if value.dtype.name != "bool" else "bool"
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         # As text: nan and inf are no names of Python.
         return f"np.array({value.astype(str).tolist()!r}, dtype={dtype})"
-    if value.size and (value == value.flat[0]).all():
-        return f"np.full({value.shape}, {value.flat[0].item()!r}, dtype={dtype})"
     if not value.size:
         return f"np.zeros({value.shape}, dtype={dtype})"
+    if (value == value.flat[0]).all():
+        return f"np.full({value.shape}, {value.flat[0].item()!r}, dtype={dtype})"
     return f"np.array({value.tolist()!r}, dtype={dtype})"
 
 
 def snippet(pack: Pack, case: PackCase, filename: str) -> str:
-    """Python text that makes the case's calls when pasted beside the submission; empty when too long.
+    """Python text that makes the case's calls and says whether what it checks holds; empty when too long.
+
+    It stands on its own beside the submission. Each call gets arguments made for it, as in grading, and the
+    last line that it prints is ``holds: True`` or ``holds: False``.
 
     Args:
         pack: The pack.
         case: A public case.
         filename: The submission's file name, or its path when the text is not to stand beside it.
     """
+    calls = [
+        number for number, s in enumerate(case.steps) if not isinstance(pack.plans[case.visibility][s], int)
+    ]
     arguments = pack.arguments(case)
-    calls = [s for s in case.steps if not isinstance(pack.plans[case.visibility][s], int)]
     if sum(v.size for _, v in arguments if isinstance(v, np.ndarray)) > MAX_SNIPPET:
+        return ""
+    if case.check == "compare" and pack.expected(case).size > MAX_SNIPPET:
         return ""
     entry = pack.exercise.entry
     names = ", ".join(name for name, _ in arguments)
+    # What is asked of an answer's memory is asked of the answer itself; else it is kept as it was given.
+    kept = "np.asarray" if case.check in ("earlier_answer_kept", "output_not_aliased") else "np.array"
+    checked = _CHECKED.format(dtypes=pack.exercise.dtypes, kept=kept)
+    lines = [*_imports(entry, filename), *checked.splitlines(), "", ""]
+    made = _assignments(pack, case, 0)
+    if len(calls) > 1:
+        lines += ["def inputs():", *(f"    {line}" for line in made), f"    return {names}", "", ""]
+        lines += [f"{names} = inputs()"]
+    else:
+        lines += made
+    if case.check == "inputs_unchanged":
+        lines.append(f"before = {case.options['argument']}.copy()")
+    for number in calls:
+        if number:
+            lines += ["", f"{names} = inputs()", *_changes(pack, case, number)]
+        answer = ANSWERS[number] if number < len(calls) - 1 or case.check != "same_on_repeat" else "again"
+        lines.append(f"{answer} = checked({entry}({names}), {case.shapes[number]})")
+        if not number and case.check == "earlier_answer_kept":
+            lines.append("kept = answer.copy()")
+    arrays = [name for name, value in arguments if isinstance(value, np.ndarray)]
+    expected = _literal(pack.expected(case)) if case.check == "compare" else ""
+    return "\n".join([*lines, *_verdict(case, arrays, expected)]) + "\n"
+
+
+ANSWERS = ("answer", "other")
+
+_CHECKED = """\
+def checked(answer, shape):
+    answer = answer.detach().numpy() if hasattr(answer, "detach") else answer
+    print(answer)
+    assert isinstance(answer, np.ndarray), f"expected an array, found {{type(answer).__name__}}"
+    assert answer.shape == shape, f"expected the shape {{shape}}, found {{answer.shape}}"
+    assert answer.dtype.name in {dtypes}, f"found the dtype {{answer.dtype}}"
+    return {kept}(answer)
+"""
+
+
+def _imports(entry: str, filename: str) -> list[str]:
     stem = PurePath(filename).stem
     if stem.isidentifier() and not keyword.iskeyword(stem) and PurePath(filename).name == filename:
-        lines = ["import numpy as np", f"from {stem} import {entry}", ""]
-    else:
-        lines = ["import runpy", "", "import numpy as np", ""]
-        lines += [f"{entry} = runpy.run_path({filename!r})[{entry!r}]", ""]
-    lines += [f"{name} = {_literal(value)}" for name, value in arguments]
-    lines += [f"{name}.flags.writeable = False" for name in _read_only(pack, case)]
-    watched = case.options.get("argument") if case.check == "inputs_unchanged" else None
-    if watched is not None:
-        lines.append(f"before = np.copy({watched})")
-    lines.append(f"answer = {entry}({names})")
-    lines.append("print(answer)")
-    if watched is not None:
-        lines.append(f"print('unchanged:', np.array_equal(before, {watched}))")
-    if case.check == "finite":
-        lines.append("print('all finite:', np.isfinite(np.asarray(answer)).all())")
-    if case.check == "output_not_aliased":
-        arrays = ", ".join(name for name, value in arguments if isinstance(value, np.ndarray))
-        lines.append(f"print('shares memory:', any(np.shares_memory(answer, a) for a in ({arrays},)))")
-    if case.check == "compare" and (expected := pack.expected(case)).size <= MAX_SHOWN:
-        lines.append(f"print('expected:', {_literal(expected)})")
-    if len(calls) > 1:
-        changed = [
-            f"{name} = {_literal(after)}"
-            for (name, before), (_, after) in zip(arguments, pack.arguments(case, 1), strict=True)
-            if np.shape(before) != np.shape(after) or not np.array_equal(before, after)
-        ]
-        lines += ["", "kept = np.copy(answer)", *changed, f"other = {entry}({names})", "print(other)"]
-        lines += _second_call_words(case)
-    if case.check == "same_on_repeat":
-        first = [f"{name} = {_literal(value)}" for name, value in arguments] if len(calls) > 2 else []
-        lines += [
-            "",
-            *first,
-            f"again = {entry}({names})",
-            "print('largest difference:', np.abs(again - answer).max())",
-        ]
-    return "\n".join(lines) + "\n"
+        return ["import numpy as np", f"from {stem} import {entry}", "", ""]
+    return [
+        "import runpy",
+        "",
+        "import numpy as np",
+        "",
+        f"{entry} = runpy.run_path({filename!r})[{entry!r}]",
+        "",
+        "",
+    ]
 
 
-def _second_call_words(case: PackCase) -> list[str]:
-    """What must hold between the two answers of a relation, as text that prints it."""
-    first, second = (
-        f"{name}[{case.options[key]}]" if case.options.get(key) is not None else name
-        for name, key in (("answer", "rows"), ("other", "other_rows"))
-    )
-    pair = f"{first} - {second}"
-    if case.check == "equals":
-        return [f"print('must be 0 but for rounding:', np.abs({pair}).max())"]
-    if case.check == "differs":
-        return [f"print('must not be 0:', np.abs({pair}).max(axis=-1))"]
-    if case.check == "earlier_answer_kept":
-        return ["print('first answer kept:', np.array_equal(kept, answer))"]
-    return []
+def _assignments(pack: Pack, case: PackCase, call: int) -> list[str]:
+    """Lines that make the arguments of one of the case's calls."""
+    lines = [f"{name} = {_literal(value)}" for name, value in pack.arguments(case, call)]
+    return lines + [f"{name}.flags.writeable = False" for name in _read_only(pack, case, call)]
 
 
-def _read_only(pack: Pack, case: PackCase) -> list[str]:
-    step = pack.plans[case.visibility][case.steps[0]]
+def _changes(pack: Pack, case: PackCase, call: int) -> list[str]:
+    """Those of these lines by which a call differs from the first one."""
+    first = set(_assignments(pack, case, 0))
+    lines = [line for line in _assignments(pack, case, call) if line not in first]
+    remade = {line.partition(" = ")[0] for line in lines}
+    flags = [f"{name}.flags.writeable = False" for name in _read_only(pack, case, call) if name in remade]
+    return lines + [line for line in flags if line not in lines]
+
+
+def _read_only(pack: Pack, case: PackCase, call: int) -> list[str]:
+    step = pack.plans[case.visibility][case.steps[call]]
     placed = step if not isinstance(step, int) else []
     pairs = zip(pack.exercise.parameters, placed, strict=True)
     return [name for name, argument in pairs if isinstance(argument, PlacedArray) and argument.read_only]
+
+
+def _verdict(case: PackCase, arrays: Sequence[str], expected: str) -> list[str]:
+    """Lines that print what must hold and whether it does; `grader.judge.cases` decides the same."""
+    first, second = (
+        f"np.float64({name}[{list(case.options[key])}])"
+        if case.options.get(key) is not None
+        else f"np.float64({name})"
+        for name, key in (("answer", "rows"), ("other", "other_rows"))
+    )
+    largest = "np.abs({0}[np.isfinite({0})]).max(initial=0)"
+    if case.check == "compare":
+        return [
+            f"expected = {expected}",
+            'print("expected:", expected, sep="\\n")',
+            'print("largest difference:", np.abs(answer - expected).max(initial=0))',
+            f"allowed = {case.tolerance!r} * {case.scale!r}",
+            'print("allowed:", allowed)',
+            'print("holds:", np.allclose(answer, expected, rtol=0, atol=allowed, equal_nan=True))',
+        ]
+    if case.check == "finite":
+        return ["# Every value must be finite.", 'print("holds:", bool(np.isfinite(answer).all()))']
+    if case.check == "equals":
+        return [
+            "# These rows must be equal but for rounding.",
+            f"first, second = {first}, {second}",
+            f"scale = max({largest.format('answer')}, {largest.format('other')}) or 1.0",
+            'print("largest difference:", np.abs(second - first).max(initial=0))',
+            f"allowed = {case.tolerance!r} * float(scale)",
+            'print("allowed:", allowed)',
+            "finite = np.isfinite(first).all() and np.isfinite(second).all()",
+            'print("holds:", bool(finite and np.allclose(second, first, rtol=0, atol=allowed)))',
+        ]
+    if case.check == "differs":
+        return [
+            "# Each of these rows must differ.",
+            f"first, second = {first}, {second}",
+            "difference = np.atleast_1d(np.abs(second - first))",
+            f"scale = max({largest.format('first')}, {largest.format('second')}) or 1.0",
+            "change = difference.max(axis=tuple(range(1, difference.ndim)), initial=0) / scale",
+            'print("relative change of each row:", change)',
+            f'print("at least:", {case.options["at_least"]!r})',
+            f'print("holds:", bool(change.size and (change >= {case.options["at_least"]!r}).all()))',
+        ]
+    if case.check == "same_on_repeat":
+        return [
+            "# The same call must give the same answer again.",
+            "first, last = np.float64(answer), np.float64(again)",
+            'print("largest difference:", np.abs(last - first).max(initial=0))',
+            f"allowed = {case.tolerance!r} * float({largest.format('first')} or 1.0)",
+            'print("allowed:", allowed)',
+            'print("holds:", np.allclose(last, first, rtol=0, atol=allowed, equal_nan=True))',
+        ]
+    if case.check == "earlier_answer_kept":
+        return [
+            "# The later call must leave the first answer as it was.",
+            'print("first answer now:", answer, sep="\\n")',
+            'print("holds:", answer.shape == kept.shape and answer.tobytes() == kept.tobytes())',
+        ]
+    if case.check == "inputs_unchanged":
+        name = case.options["argument"]
+        same = " and ".join(f"{name}.{what} == before.{what}" for what in ("shape", "dtype", "tobytes()"))
+        return [
+            f"# {name} must be as before, in this call and in those of all other checks.",
+            f'print("{name} now:", {name}, sep="\\n")',
+            f'print("holds:", {same})',
+        ]
+    assert case.check == "output_not_aliased", case.check
+    return [
+        "# The answer must share no memory with an argument.",
+        f'print("holds:", not any(np.shares_memory(answer, a) for a in [{", ".join(arrays)}]))',
+    ]

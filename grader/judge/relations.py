@@ -64,7 +64,8 @@ def equals(e: Evidence) -> Judgement:
     for name, answer in (("first", first), ("second", second)):
         if not np.isfinite(answer).all():
             return Judgement("relation_violated", f"The {name} answer holds NaN or infinite values.")
-    result = compare(second, first, e.case.tolerance, _scale(first))
+    # The tolerance was measured on whole answers.
+    result = compare(second, first, e.case.tolerance, _scale(*e.answers))
     if result.equal:
         return Judgement("passed", comparison=result)
     message = (

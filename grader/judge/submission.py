@@ -144,7 +144,7 @@ def _with_details(
     """The results with details on the first failing public cases of the clauses that hold least."""
     pack = context.pack
     ranks = {clause: n for n, clause in enumerate(rank_broken(results, pack.exercise.clauses))}
-    failing = [r for r in results if r.visibility == "public" and r.verdict not in ("passed", "skipped")]
+    failing = [r for r in results if r.visibility == "public" and r.failed]
     chosen = {r.id for r in sorted(failing, key=lambda r: (r.drawn, ranks[r.clause]))[:MAX_DETAILED]}
     cases = {case.id: case for case in pack.cases}
     filename = PurePath(context.submission.path).name
@@ -309,18 +309,20 @@ def _sentence(
     if adjustments:
         reason = f"{adjustments[0].reason[:1].upper()}{adjustments[0].reason[1:]}"
         return f"{reason}; this costs points." if adjustments[0].points else f"{reason}."
-    if score >= maximum:
+    counted = [c for c in cases if c.failed]
+    if score >= maximum and all(c.verdict == "passed" for c in cases):
         if pack.student:
             return "All visible checks passed; hidden checks were not run here."
         return "All checks passed, the hidden ones too." if hidden else "All checks passed."
-    counted = [c for c in cases if c.verdict not in ("passed", "skipped")]
     if not counted:
         return "Some checks were not run."
     passed = sum(c.verdict == "passed" for c in cases)
+    full = "Full marks, but " if score >= maximum else ""
     public = [c for c in counted if c.visibility == "public"]
     if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
         said = "nearly every check fails, so look for something that all of them need"
         return f"{passed} of {len(cases)} checks passed; {said}, and begin with {public[0].id}."
     clause = rank_broken(cases, pack.exercise.clauses)[0]
-    title = pack.exercise.clauses.get(clause, {}).get("title", clause)
-    return f"{passed} of {len(cases)} checks passed; what holds least: {title}."
+    told = pack.exercise.clauses.get(clause, {})
+    said = f"{full}{passed} of {len(cases)} checks passed; what holds least: {told.get('title', clause)}."
+    return f"{said} {told['text']}" if told.get("text") else said

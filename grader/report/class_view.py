@@ -89,7 +89,7 @@ def _row(result: Result, titles: Mapping[str, str]) -> _Row:
         score=result.score,
         policy=result.policy.status,
         clause=titles[broken[0]] if broken else "",
-        failed=sum(c.verdict not in ("passed", "skipped", "grader_fault") for c in result.cases),
+        failed=sum(c.failed for c in result.cases),
         seconds=f"{result.timing.wall_s:.3f}",
     )
 
@@ -114,7 +114,7 @@ def class_view(results: Sequence[Result], title: str, version: str) -> dict[str,
             judged[case.id] = judged.get(case.id, 0) + 1
             if case.verdict == "passed":
                 passed[case.id] = passed.get(case.id, 0) + 1
-            elif case.verdict != "skipped":
+            elif case.failed:
                 broken.add(case.clause)
         for clause in broken:
             failing[clause] = failing.get(clause, 0) + 1

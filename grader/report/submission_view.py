@@ -400,7 +400,7 @@ def submission_view(result: Result, factor: int) -> dict[str, Any]:
         if (t := tallies.get(name))
     ]
     ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
-    failing = [c for c in cases if c.case.verdict not in ("passed", "skipped", "grader_fault")]
+    failing = [c for c in cases if c.case.failed]
     failing.sort(key=lambda c: (c.case.drawn, ranks[c.case.clause]))
     return {
         "result": result,

@@ -20,12 +20,12 @@ def gradebook_csv(results: Iterable[Result]) -> str:
     """One row a member; an empty score where the grader failed, never a 0."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["id", "name", "status", "score", "max_score", "policy", "message"])
+    writer.writerow(["id", "name", "status", "score", "max_score", "policy", "message", "isolation"])
     for result in results:
         score = "" if result.score is None else result.score
         for member in result.submission.members or (result.submission.name,):
             row = [result.submission.id, member, result.status, score, result.max_score]
-            row += [result.policy.status, result.message]
+            row += [result.policy.status, result.message, result.isolation.level]
             writer.writerow([_cell(cell) for cell in row])
     return text.getvalue()
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
-from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from grader.report.figures import points
 from grader.report.texts import clean
-from grader.result import CaseResult, Result
+from grader.result import CaseResult, Isolation, Result
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     "passed": ("✓", "green"),
@@ -62,7 +62,7 @@ def check_report(
     if result.status in ("failed", "passed") and result.cases:
         parts.append(_clauses(result))
         ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
-        failing = [c for c in result.cases if c.verdict not in ("passed", "skipped")]
+        failing = [c for c in result.cases if c.failed]
         failing.sort(key=lambda c: (c.drawn, ranks[c.clause]))
         explained = [c for c in failing if c.visibility == "public"]
         for case in explained if show_all else explained[:1]:
@@ -72,7 +72,13 @@ def check_report(
     elif result.output.stdout or result.output.stderr:
         parts.append(_printed("printed", result.output.stdout))
         parts.append(_printed("printed to stderr", result.output.stderr))
-    return Group(*parts)
+    parts.append(Text(_isolation(result.isolation), style="dim"))
+    return _Trimmed(Group(*parts))
+
+
+def _isolation(isolation: Isolation) -> str:
+    layers = f" ({', '.join(isolation.layers)})" if isolation.layers else ""
+    return f"isolation: {clean(isolation.level + layers, 200)}"
 
 
 def _others(more: Sequence[str], failing: Sequence[CaseResult]) -> list[RenderableType]:
@@ -123,7 +129,7 @@ def _clauses(result: Result) -> Table:
     for clause, group in groupby(rows, key=lambda c: c.clause):
         cases = list(group)
         passed = sum(c.verdict == "passed" for c in cases)
-        failed = any(c.verdict not in ("passed", "skipped", "grader_fault") for c in cases)
+        failed = any(c.failed for c in cases)
         sign, style = ("✗", "red") if failed else SIGNS["passed" if passed == len(cases) else "skipped"]
         got, most = sum(c.points for c in cases), sum(c.max_points for c in cases)
         table.add_row(
@@ -163,7 +169,7 @@ def _explain(case: CaseResult, source: str, command: str) -> RenderableType:
         # Not wrapped, as it is there to be copied.
         said = f"reproduce it: {command} --case {case.id} --snippet"
         parts.append(Text(said, style="dim", no_wrap=True, overflow="ignore"))
-    return Padding(Group(*parts), (1, 0, 0, 0), expand=False)
+    return Group(Text(""), *parts)
 
 
 def _input(entry: Mapping[str, Any]) -> str:
@@ -289,7 +295,33 @@ def batch_summary(results: Sequence[Result], seconds: float, graded: int) -> Ren
     kept = len(results) - graded
     reused = f"{kept} kept from earlier runs" if kept else ""
     took = f"{graded} graded in {seconds:.1f} s{rate}" if graded else ""
-    return Group(table, Text(mean + ", ".join(filter(None, (took, reused)))))
+    return _Trimmed(Group(table, Text(mean + ", ".join(filter(None, (took, reused))))))
+
+
+class _Trimmed:
+    """The same without blanks at the ends of lines, which tables leave and files need not hold."""
+
+    def __init__(self, content: RenderableType) -> None:
+        self.content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in Segment.split_lines(console.render(self.content, options)):
+            yield from _trim(line)
+            yield Segment.line()
+
+
+def _trim(line: Iterable[Segment]) -> list[Segment]:
+    kept = list(line)
+    while kept and not kept[-1].control and not kept[-1].text.rstrip(" "):
+        kept.pop()
+    if kept and not kept[-1].control:
+        kept[-1] = Segment(kept[-1].text.rstrip(" "), kept[-1].style)
+    return kept
+
+
+def show(console: Console, content: RenderableType) -> None:
+    """Print what one of these functions made; a line that is there to be copied is not cut to the window."""
+    console.print(content, crop=False)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -46,5 +46,7 @@ def _crash_line(raw: str, filename: str) -> str:
     begin = f'  File "{filename}", line '
     for text in raw.splitlines():
         if text.startswith(begin):
-            return f" in line {text.removeprefix(begin).split(' ')[0]}"
+            number = text.removeprefix(begin).split(" ")[0]
+            # The text comes from the child, which may have written anything there.
+            return f" in line {number}" if number.isdecimal() and len(number) < 8 else ""
     return ""

@@ -371,6 +371,10 @@ class _Run:
             if record is None or record.state == slots.STARTED:
                 if number in damaged:
                     outcome = StepOutcome("crashed", detail="the call left a damaged answer")
+                elif finished and self._bombs() >= slots.MAX_OUT_OF_MEMORY:
+                    outcome = StepOutcome(
+                        "not_run", detail=f"not run after {self._bombs()} calls that ran out of memory"
+                    )
                 elif finished:
                     outcome = StepOutcome("crashed", detail="the call left no answer")
                 else:
@@ -383,6 +387,10 @@ class _Run:
             unfinished = record is None or record.state == slots.STARTED
             if unfinished and not finished and number not in damaged:
                 break
+
+    def _bombs(self) -> int:
+        """How many calls ran out of memory so far."""
+        return sum(o.state == "out_of_memory" for steps in self.steps.values() for o in steps)
 
     def _after(self, life: _Life, ended: Ended, stopped: Stopped | None, wanted: bool) -> bool:
         """Take stock of a dead child; False when no other one is wanted."""

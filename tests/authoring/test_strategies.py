@@ -229,3 +229,19 @@ def test_every_layout_and_dtype_is_drawn(tmp_path: Path) -> None:
     assert {layout for d in drawn for layout in d.layouts.values()} == {"c", "fortran", "strided"}
     assert {d.read_only for d in drawn} == {True, False}
     assert len({tuple(d.dims.values()) for d in drawn}) > 20
+
+
+def test_a_batch_holds_few_cases_of_mostly_the_smallest_dims() -> None:
+    """What Hypothesis draws first would tell little apart: all dims 1."""
+    from grader.authoring.strategies import _mostly_minimal
+    from grader.exercise.frozen import Descriptor
+    from grader.exercise.models import RandomBatch
+
+    dims = {"N": {"from": 1, "to": 4}, "D": {"from": 1, "to": 9}, "K": {"from": 2, "to": 2}}
+    batch = RandomBatch.model_validate({"count": 4, "seed": 1, "dims": dims})
+
+    def minimal(n: int, d: int) -> bool:
+        return _mostly_minimal(Descriptor({"N": n, "D": d, "K": 2}, 0, "float64", {}, False), batch)
+
+    assert minimal(1, 1)
+    assert not minimal(1, 5) and not minimal(3, 1) and not minimal(2, 2)

@@ -190,7 +190,8 @@ def test_crosscheck_disagrees(tmp_path: Path, crosscheck: str, said: str) -> Non
 def test_trivial_answer_scores(tmp_path: Path) -> None:
     codes = found(tmp_path, change={"x_kept": {"requires": []}})
     assert {c for c, _ in codes} == {"trivial_answer_scores"}
-    assert ("trivial_answer_scores", "an answer of zeros gets 1 of 8.5 points; add to requires") in codes
+    said = "an answer of zeros gets 1 of 8.5 points, from x_kept; let them require a value case"
+    assert ("trivial_answer_scores", said) in codes
 
 
 def test_pack_not_reproducible(tmp_path: Path) -> None:
@@ -264,6 +265,32 @@ def test_expectations_with_faults_are_told_before_anything_runs(root: Path) -> N
     with pytest.raises(ExerciseError) as caught:
         Validator(load_source(root)).run()
     assert [p.key for p in caught.value.problems] == ["score", "looses"]
+
+
+def test_no_worked_mistake(graded: Any) -> None:
+    (weakness,) = graded("no_worked_mistake", right=(RIGHT, PASSED))
+    assert weakness.message.endswith("holds no worked wrong submission to catch")
+
+
+def test_no_worked_submission_at_all_is_no_sound_exercise(root: Path) -> None:
+    assert {w.code for w in Validator(load_source(root)).run().weaknesses} >= {"no_worked_mistake"}
+
+
+def test_an_expectation_that_names_an_unknown_clause_or_rule_is_told(graded: Any) -> None:
+    expected = (
+        FAILED + "loses: [prodct]\nkeeps: [nothing]\npolicy: {status: clean, rules: [product_helper]}\n"
+    )
+    said = [w.message for w in graded("worked_submission", wrong=(WRONG, expected))]
+    assert any("unknown clause 'prodct'; did you mean" in m for m in said)
+    assert any("unknown clause 'nothing'; known here" in m for m in said)
+    assert any("unknown rule 'product_helper'; did you mean 'product_helpers'?" in m for m in said)
+
+
+def test_an_expectation_without_its_submission_is_told(root: Path) -> None:
+    worked(root, wrong=(WRONG, FAILED))
+    (root / "submissions" / "row_scale" / "orphan.expected.yaml").write_text(FAILED)
+    with pytest.raises(ExerciseError, match=r"orphan.expected.yaml: has no .py file beside it"):
+        Validator(load_source(root)).run()
 
 
 def test_a_stale_frozen_json_is_refused(root: Path) -> None:

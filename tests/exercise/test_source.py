@@ -343,3 +343,9 @@ def test_ids_of_drawn_cases_sort_by_number(tmp_path: Path) -> None:
     names = [drawn_id(spec, n) for n in range(1, 12)]
     assert names == sorted(names)
     assert names[0] == "drawn_01"
+
+
+def test_a_case_file_that_ends_in_yml_is_told_and_not_ignored(root: Path) -> None:
+    (root / "cases" / "row_scale" / "more.yml").write_text("- id: x\n")
+    with pytest.raises(ExerciseError, match=r"more.yml: is not read; let its name end in .yaml"):
+        load(root / "cases" / "row_scale")

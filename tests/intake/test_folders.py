@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import string
+import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grader.errors import GraderError
-from grader.intake.folders import LINK, Intake, _unique, collect, require_some, submission_id
+from grader.intake.folders import LINK, Intake, collect, require_some, submission_id
 from grader.intake.submission import Submission
+from grader.intake.text import MAX_BYTES
 
 ENTRY = "row_scale"
 GOOD = "def row_scale(x, w, factor):\n    return x\n"
@@ -49,27 +51,120 @@ def test_an_id_is_safe_as_a_file_name(text: str) -> None:
     name = submission_id(text)
     assert name
     assert set(name) <= SAFE
-    assert len(name) <= 100
+    assert len(name) <= 107
     assert not name.startswith((".", "-"))
     assert name not in (".", "..")
 
 
-@given(
-    st.lists(
-        st.text(max_size=12) | st.sampled_from(["ann", "Ann", "ann-2", "ANN", "änn", "?", ""]), max_size=12
-    )
+FILE_NAMES = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/"), min_size=1, max_size=12
+).filter(lambda name: not name.startswith("."))
+
+
+@settings(max_examples=30)
+@given(st.sets(FILE_NAMES | st.sampled_from(["ann", "Ann", "ANN", "a.", "a-", "a", "änn", "änn", "?", "李"])))
+@example({"ann", "Ann", "ANN"})
+@example({"a", "a.", "a-"})
+def test_ids_are_unique_whatever_the_file_systems_case_rules(
+    tmp_path_factory: pytest.TempPathFactory, names: set[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("class")
+    for name in names:
+        write(folder / f"{name}.py")
+    found = ids(collect([folder], ENTRY))
+    assert len(found) == len(names)
+    assert len({i.lower() for i in found}) == len(names)
+    assert all(set(i) <= SAFE for i in found)
+    assert ids(collect([folder], ENTRY)) == found
+
+
+@settings(max_examples=30)
+@given(st.data(), st.sets(FILE_NAMES, min_size=1, max_size=6))
+def test_an_id_is_the_same_whatever_else_is_named(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, names: set[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("class")
+    paths = [write(folder / f"{name}.py") for name in sorted(names)]
+    every = {s.path: s.id for s in collect(paths, ENTRY).submissions}
+    some = data.draw(st.lists(st.sampled_from(paths), min_size=1, unique=True))
+    for one in collect(some, ENTRY).submissions:
+        # Where two names make one id, the one that comes second is told apart by digits.
+        assert every[one.path] == one.id or re.fullmatch(re.escape(one.id) + "-[0-9a-f]{6}", every[one.path])
+    plain = {submission_id(name).lower() for name in names}
+    if len(plain) == len(names):
+        assert all(every[s.path] == s.id for s in collect(some, ENTRY).submissions)
+
+
+DIGITS = "-[0-9a-f]{6}"
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("Müller", "Muller"),
+        ("Zoë Müller (week 3)", "Zoe-Muller-week-3"),
+        ("李", "submission"),
+        ("王", "submission"),
+        ("a b", "a-b"),
+        ("x" * 101, "x" * 100),
+        ("..", "submission"),
+    ],
 )
-def test_ids_are_unique_whatever_the_file_systems_case_rules(names: list[str]) -> None:
-    unique = [i for i, _, _ in _unique((n, n, Path(n or "x")) for n in names)]
-    assert len(unique) == len(names)
-    assert len({i.lower() for i in unique}) == len(names)
-    assert all(set(i) <= SAFE for i in unique)
-    assert [i for i, _, _ in _unique((n, n, Path(n or "x")) for n in names)] == unique
+def test_a_name_that_loses_something_gets_six_digits(name: str, base: str) -> None:
+    assert re.fullmatch(base + DIGITS, submission_id(name))
 
 
-def test_accents_are_dropped_and_other_signs_replaced() -> None:
-    assert submission_id("Zoë Müller (week 3)") == "Zoe-Muller-week-3"
-    assert submission_id("名前") == "submission"
+@pytest.mark.parametrize("name", ["Muller", "ann", "s-1_2.b", "x" * 100, "ANN"])
+def test_a_name_that_loses_nothing_is_its_own_id(name: str) -> None:
+    assert submission_id(name) == name
+
+
+def test_the_digits_are_the_same_on_every_machine() -> None:
+    assert submission_id("Müller") == "Muller-a78429"
+    assert submission_id("李") == "submission-c16667"
+
+
+def test_names_that_differ_in_lost_letters_only_have_ids_of_their_own() -> None:
+    names = ["李", "王", "Müller", "Muller", "Mueller", "Mûller", "a b", "a-b", "a  b", "x" * 101, "x" * 102]
+    assert len({submission_id(name) for name in names}) == len(names)
+
+
+@given(st.text(max_size=30))
+@example("Zoë Müller")
+@example("각")
+def test_both_unicode_forms_of_a_name_are_one_name(text: str) -> None:
+    composed = unicodedata.normalize("NFC", text)
+    assert submission_id(composed) == submission_id(unicodedata.normalize("NFD", text))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_name_has_one_id_whatever_the_form_in_which_the_file_system_keeps_it(
+    tmp_path: Path, form: str
+) -> None:
+    write(tmp_path / unicodedata.normalize(form, "Zoë.py"))
+    assert ids(collect([tmp_path], ENTRY)) == [submission_id("Zoë")]
+
+
+def test_of_two_files_of_one_name_the_second_gets_digits_from_its_place(tmp_path: Path) -> None:
+    for top in "abc":
+        write(tmp_path / top / "alice" / "solution.py")
+    a, b, c = (tmp_path / top for top in "abc")
+    first, second, third = ids(collect([a, b, c], ENTRY))
+    assert first == "alice"
+    assert re.fullmatch(f"alice{DIGITS}", second)
+    assert re.fullmatch(f"alice{DIGITS}", third)
+    assert second != third
+    by_path = {s.path: s.id for s in collect([a, c], ENTRY).submissions}
+    assert by_path[str(c / "alice" / "solution.py")] in (second, third)
+
+
+def test_a_name_that_looks_like_an_id_with_digits_takes_no_ones_row(tmp_path: Path) -> None:
+    for top in "ab":
+        write(tmp_path / top / "ann.py")
+    (made,) = set(ids(collect([tmp_path / "a", tmp_path / "b"], ENTRY))) - {"ann"}
+    write(tmp_path / "0" / f"{made}.py")
+    found = ids(collect([tmp_path / top for top in "0ab"], ENTRY))
+    assert len(set(found)) == 3
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -335,7 +430,119 @@ def test_submissions_come_in_the_order_of_their_ids(tmp_path: Path) -> None:
 def test_several_folders_are_one_class_with_unique_ids(tmp_path: Path) -> None:
     write(tmp_path / "a" / "ann.py")
     write(tmp_path / "b" / "ann.py")
-    assert ids(collect([tmp_path / "a", tmp_path / "b"], ENTRY)) == ["ann", "ann-2"]
+    first, second = ids(collect([tmp_path / "a", tmp_path / "b"], ENTRY))
+    assert first == "ann"
+    assert re.fullmatch(f"ann{DIGITS}", second)
+
+
+@pytest.mark.parametrize("file", ["solution.py", f"{ENTRY}.py", "Solution.py", "SOLUTION.PY"])
+def test_students_folders_that_are_named_one_by_one_give_their_names(tmp_path: Path, file: str) -> None:
+    for name in ("s1", "s2", "s3"):
+        write(tmp_path / name / file)
+    intake = collect(sorted(tmp_path.glob("s*/")), ENTRY)
+    assert ids(intake) == ids(collect([tmp_path], ENTRY)) == ["s1", "s2", "s3"]
+    assert (intake.problems, intake.left_out) == ((), ())
+
+
+@pytest.mark.parametrize("file", ["solution.py", f"{ENTRY}.py", "Solution.py", "SOLUTION.PY"])
+def test_a_students_folder_with_helpers_is_one_submission_with_a_note(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / "ann"
+    for name in (file, "helpers.py", "plots.py"):
+        write(folder / name)
+    for named in (folder, tmp_path):
+        intake = collect([named], ENTRY)
+        one = only(intake)
+        assert (one.id, one.name, one.filename) == ("ann", "ann", file)
+        assert one.notes == (
+            "The folder also holds helpers.py, which was not read.",
+            "The folder also holds plots.py, which was not read.",
+        )
+        assert len(intake.left_out) == 2
+
+
+def test_the_current_folder_and_its_parent_have_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "ann" / "solution.py")
+    below = tmp_path / "ann" / "notes"
+    below.mkdir()
+    write(tmp_path / "bob.py")
+    monkeypatch.chdir(tmp_path / "ann")
+    assert ids(collect([Path()], ENTRY)) == ["ann"]
+    monkeypatch.chdir(below)
+    assert ids(collect([Path("..")], ENTRY)) == ["ann"]
+    assert ids(collect([Path("../solution.py"), Path("../../bob.py")], ENTRY)) == ["ann", "bob"]
+
+
+def test_a_class_folder_is_one_even_when_a_solution_lies_in_it(tmp_path: Path) -> None:
+    write(tmp_path / "solution.py")
+    write(tmp_path / "ann" / "solution.py")
+    write(tmp_path / "bob" / "solution.py")
+    assert ids(collect([tmp_path], ENTRY)) == ["ann", "bob", "solution"]
+
+
+@pytest.mark.parametrize("name", ["ann.PY", "ann.Py", "ann/SOLUTION.PY"])
+def test_an_ending_in_capitals_is_an_ending(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name)
+    assert ids(collect([tmp_path], ENTRY)) == ["ann"]
+
+
+def test_what_could_be_meant_as_a_submission_is_told_as_left_out(tmp_path: Path) -> None:
+    write(tmp_path / "ann.py")
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "java" / "Main.java")
+    for name in ("work.ipynb", "all.zip", "cid/work.ipynb", "old.tar", "old.tar.gz"):
+        write(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("x")
+    intake = collect([tmp_path], ENTRY)
+    assert ids(intake) == ["ann"]
+    assert sorted(intake.left_out) == sorted(
+        [
+            *(f"{tmp_path / n}: holds no .py file" for n in ("cid", "empty", "java")),
+            *(
+                f"{tmp_path / n}: only .py files are read"
+                for n in ("all.zip", "cid/work.ipynb", "old.tar", "old.tar.gz", "work.ipynb")
+            ),
+        ]
+    )
+
+
+def test_a_file_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "class" / "ann.py")
+    (tmp_path / "way").symlink_to(tmp_path / "class")
+    spellings = [
+        path,
+        path.parent,
+        tmp_path / "class" / ".." / "class" / "ann.py",
+        tmp_path / "way" / "ann.py",
+    ]
+    for again in spellings:
+        intake = collect([path, again], ENTRY)
+        assert (ids(intake), intake.problems) == (["ann"], ())
+        assert intake.left_out == (f"{again / 'ann.py' if again.is_dir() else again}: named twice",)
+
+
+def test_two_files_of_equal_content_are_two_submissions(tmp_path: Path) -> None:
+    write(tmp_path / "ann.py")
+    write(tmp_path / "bob.py")
+    assert ids(collect([tmp_path], ENTRY)) == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".py", "/".join(["y" * 200] * 30)])
+def test_a_path_that_no_file_system_takes_is_told_and_the_rest_goes_on(tmp_path: Path, name: str) -> None:
+    intake = collect([tmp_path / name, write(tmp_path / "ann.py")], ENTRY)
+    assert ids(intake) == ["ann"]
+    (problem,) = intake.problems
+    assert problem.startswith(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("line", ["\n", " \n", "\t", " ", "def ", "\r"])
+def test_the_look_for_the_entry_point_is_linear_in_the_files_length(tmp_path: Path, line: str) -> None:
+    # A search that is quadratic would take days.
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "a.py").write_bytes((line.encode() * MAX_BYTES)[: MAX_BYTES - 9])
+    write(tmp_path / "ann" / "b.py")
+    assert only(collect([tmp_path], ENTRY)).filename == "b.py"
 
 
 # --- modules ----------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ EXERCISE = PackExercise(
     entry="row_scale",
     packages=("numpy",),
     parameters=("x", "w", "factor"),
-    shapes={},
     dtypes=("float32", "float64"),
     limits={"memory": 1 << 30, "seconds": 60, "seconds_per_call": 5, "output": 65536},
     clauses={"rows": {"title": "Separate rows", "text": ""}},

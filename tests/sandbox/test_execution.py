@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 import pytest
 from sandbox_runs import IMPATIENT, LIMITS, REREAD, X, only_step, phase, run, said
 
 from grader.outcomes import ArrayValue, Container, PlainValue
 from grader.sandbox import execution as execution_module
+from grader.sandbox.execution import Program, execute
 from grader.sandbox.server import ForkServer
 from grader.sandbox.watch import Limits
 
@@ -441,6 +444,31 @@ def test_memory_beyond_the_limit_is_refused_and_the_next_call_is_made(server: Fo
     else:
         assert bomb.state == "out_of_memory", bomb
     assert after.state == "returned"
+
+
+def test_memory_bombs_in_every_call_stop_after_a_few(server: ForkServer) -> None:
+    limits = Limits(seconds_per_call=5.0, seconds=20.0, memory=64 << 20, output=4096)
+    source = "import numpy as np\ndef f(x): return np.ones(1 << 30)"
+    two = [phase("public", *[X] * 8), phase("hidden", *[X] * 3)]
+    steps = run(server, source, two, limits).steps
+    states = [o.state for name in ("public", "hidden") for o in steps[name]]
+    assert states == ["out_of_memory"] * 3 + ["not_run"] * 8
+    assert steps["hidden"][0].detail == "not run after 3 calls that ran out of memory"
+
+
+@pytest.mark.parametrize("name", ["numpy", "json", "random", "__main__", "sys"])
+def test_a_solution_named_like_a_module_takes_nothing_from_it(server: ForkServer, name: str) -> None:
+    source = """
+    import numpy as np, json, random, sys
+    from sys import modules
+    seen = [np.ones(2).sum(), json.dumps(1), random.random(), sys.maxsize]
+    if __name__ == "__main__":
+        raise SystemExit
+    def f(x): return np.array(x) * 2
+    """
+    program = Program(textwrap.dedent(source), f"{name}.py", name, "f")
+    outcome = only_step(execute(server, program, [phase("public")], LIMITS))
+    assert outcome.state == "returned" and isinstance(outcome.value, ArrayValue)
 
 
 def test_memory_that_runs_out_at_loading_is_told(server: ForkServer) -> None:

@@ -57,6 +57,7 @@ class Child:
             setattr(sys, name, streams.text_stream(raw))
             setattr(sys, f"__{name}__", getattr(sys, name))
         self.answers: dict[int, Any] = {}
+        self.out_of_memory = 0
 
     def run(self) -> None:
         """Everything up to the end of the process."""
@@ -96,6 +97,9 @@ class Child:
         described: dict[str, Any] = {"found": False, "callable": False, "names": []}
         lines = self.source.splitlines(keepends=True)
         linecache.cache[filename] = (len(self.source), None, lines, filename)
+        if name in sys.modules or name in sys.stdlib_module_names:
+            # A solution called numpy.py imports the real one.
+            name = f"submission_{name}"
         module = types.ModuleType(name)
         module.__file__ = filename
         sys.modules[name] = module
@@ -138,6 +142,8 @@ class Child:
         for number, step in enumerate(read_steps(block)):
             if number < phase["first"]:
                 continue
+            if self.out_of_memory >= slots.MAX_OUT_OF_MEMORY:
+                return
             slot = phase["slot"] + number
             if "reread" in step:
                 self.reread(slot, step["reread"])
@@ -164,6 +170,7 @@ class Child:
         except BaseException as error:
             cpu, wall = _cpu() - cpu, _wall() - wall
             state = slots.OUT_OF_MEMORY if failures.memory_error(error) else slots.RAISED
+            self.out_of_memory += state == slots.OUT_OF_MEMORY
             text = _dumps(failures.describe(error, self.job["filename"])).encode()
         self.slots.finish(
             slot,

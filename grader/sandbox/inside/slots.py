@@ -2,7 +2,7 @@
 
 The mapping begins with 8 bytes that hold the number of the slot being worked on. A slot begins with a
 header (`HEADER`), then the description as JSON, then the bytes of arrays. The reader
-(`grader.sandbox.outcomes`) trusts nothing in it.
+(`grader.sandbox.records`) trusts nothing in it.
 """
 
 import mmap
@@ -15,6 +15,8 @@ FIRST_SLOT = 64
 # arguments, where this slot's standard output and error begin, processor and wall time in nanoseconds
 HEADER = struct.Struct("<IIQQQIIQQ")
 STARTED, DONE, RAISED, TOO_LARGE, OUT_OF_MEMORY = 1, 2, 3, 4, 5
+# A memory bomb costs seconds a call: after so many the child makes no more calls.
+MAX_OUT_OF_MEMORY = 3
 POLICY_SLOT, LOAD_SLOT, FIRST_STEP_SLOT = 0, 1, 2
 POLICY_ROOM = 256 << 10
 

@@ -1,0 +1,48 @@
+"""The exercise that docs/exercise.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = re.compile(
+    r"^`((?:cases|reference|submissions)/[\w./]+)`[^\n]*\n(?:[^`\n][^\n]*\n|`\"[^\n]*\n)*\n```\w+\n(.*?)^```$",
+    re.M | re.S,
+)
+
+
+def write_example(folder: Path) -> list[str]:
+    """The files of the page's example, written below ``folder``."""
+    page = (ROOT / "docs" / "exercise.md").read_text("utf-8")
+    names = []
+    for name, text in FILE.findall(page):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        names.append(name)
+    return names
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "GRADER_ROOT"}
+    command = [sys.executable, "-m", "grader", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+
+
+def test_the_example_is_sound_and_grades(tmp_path: Path) -> None:
+    assert len(write_example(tmp_path)) == 9
+    written = run(tmp_path, "validate", "row_mean", "--write", "--json")
+    found = json.loads(written.stdout)
+    assert found["weaknesses"] == [], written.stdout + written.stderr
+    assert written.returncode == 0 and found["sound"]
+    (tmp_path / "mine.py").write_text("def row_mean(x):\n    return [sum(r) / len(r) for r in x]\n")
+    checked = run(tmp_path, "check", "mine.py")
+    assert checked.returncode == 1
+    assert "It returned a list of" in checked.stdout and checked.stderr == ""
+    (tmp_path / "mine.py").write_text("def row_mean(x):\n    return x.mean(axis=1)\n")
+    assert run(tmp_path, "check", "mine.py").returncode == 0
