@@ -23,6 +23,7 @@ from grader.result import (
     Timing,
     Verdict,
     Violation,
+    rank_broken,
 )
 
 texts = st.text(max_size=20)
@@ -132,13 +133,65 @@ def test_public_cases_status_and_score_are_untouched_in_the_students_view(result
     assert ids == [f"hidden_{n:02d}" for n in range(1, len(ids) + 1)]
 
 
+def test_of_a_hidden_check_that_was_skipped_no_reason_is_told() -> None:
+    """It may have been required, not run after time-outs, or the file could not be loaded."""
+    assert HIDDEN_MESSAGES["skipped"] == "Not counted."
+
+
+@pytest.mark.parametrize("verdict", get_args(Verdict))
+def test_a_case_failed_where_it_was_judged_and_did_not_pass(verdict: Verdict) -> None:
+    case = CaseResult("a", "g", "", "c", "public", verdict, 0.0, 1.0)
+    assert case.failed == (verdict not in ("passed", "skipped", "grader_fault"))
+
+
 def test_there_are_general_words_for_every_verdict() -> None:
     assert set(HIDDEN_MESSAGES) == set(get_args(Verdict))
 
 
-@given(results, st.dictionaries(texts.map(lambda t: f"new_{t}"), plain, max_size=2))
-def test_keys_of_newer_records_are_left_out(result: Result, more: dict[str, Any]) -> None:
-    assert Result.from_dict(json.loads(result.to_json()) | more) == result
+@given(results, st.dictionaries(texts.map(lambda t: f"new_{t}"), plain, min_size=1, max_size=2))
+def test_keys_of_newer_records_are_left_out_at_every_level(result: Result, more: dict[str, Any]) -> None:
+    data = json.loads(result.to_json())
+    policy = data["policy"]
+    parts = [data["submission"], data["isolation"], policy, data["output"], data["hidden_output"]]
+    parts += [data["timing"], *data["adjustments"], *policy["violations"], *policy["suspicions"]]
+    parts += [*data["cases"], *[case["error"] for case in data["cases"] if case["error"]]]
+    for part in [data, *parts]:
+        part.update(more)
+    assert Result.from_dict(data) == result
+
+
+@given(results)
+def test_reading_a_record_leaves_the_data_as_it_is(result: Result) -> None:
+    data = json.loads(result.to_json())
+    Result.from_dict(data)
+    assert data == json.loads(result.to_json())
+
+
+def _named(*verdicts: tuple[str, Any, bool]) -> list[CaseResult]:
+    return [
+        CaseResult(str(n), "g", "", clause, "public", verdict, 0.0, 1.0, drawn=drawn)
+        for n, (clause, verdict, drawn) in enumerate(verdicts)
+    ]
+
+
+def test_drawn_cases_say_little_about_their_clause() -> None:
+    cases = _named(
+        ("a", "passed", False),
+        ("a", "wrong_value", False),
+        ("b", "wrong_value", True),
+        ("b", "wrong_value", True),
+        ("b", "passed", False),
+    )
+    assert rank_broken(cases, ["b", "a"]) == ("a", "b")
+
+
+def test_where_only_drawn_cases_fail_they_decide() -> None:
+    cases = _named(("a", "passed", False), ("a", "wrong_value", True), ("b", "wrong_value", True))
+    assert rank_broken(cases, ["a", "b"]) == ("b", "a")
+
+
+def test_what_was_not_judged_breaks_no_clause() -> None:
+    assert rank_broken(_named(("a", "skipped", False), ("b", "grader_fault", False)), ["a", "b"]) == ()
 
 
 @given(results)

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from grader.report.figures import points
 from grader.report.texts import clean
-from grader.result import CaseResult, Isolation, Result
+from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     "passed": ("✓", "green"),
@@ -101,7 +101,13 @@ def _not_counted(cases: Sequence[CaseResult]) -> list[RenderableType]:
         if case.verdict == "skipped":
             reasons[case.message] = reasons.get(case.message, 0) + 1
     shown = sorted(reasons.items(), key=lambda item: -item[1])[:3]
-    return [Text(f"– {count} not counted: {clean(reason, 200)}", style="dim") for reason, count in shown]
+    return [Text(f"– {count} {_left_out(clean(reason, 200))}", style="dim") for reason, count in shown]
+
+
+def _left_out(reason: str) -> str:
+    if reason == HIDDEN_MESSAGES["skipped"]:
+        return "hidden not counted"
+    return f"n{reason[1:]}" if reason.startswith("Not counted") else f"not counted: {reason}"
 
 
 def _headline(result: Result) -> Text:

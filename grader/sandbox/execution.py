@@ -360,10 +360,14 @@ class _Run:
                 damaged.add(number)
                 found.append(None)
         overwritten = _overwritten(phase, after)
-        marks = [(r.stdout, r.stderr) if r else None for r in found]
+        # Where the output of the next step that began starts, which is where this one's ends.
+        ends: list[tuple[int, int] | None] = [None] * len(found)
+        for number in range(len(found) - 2, -1, -1):
+            after_it = found[number + 1]
+            ends[number] = (after_it.stdout, after_it.stderr) if after_it else ends[number + 1]
         for number in range(first, len(phase.plan)):
             record = found[number]
-            following = next((m for m in marks[number + 1 :] if m), None)
+            following = ends[number]
             stdout, stderr = ("", "")
             if record:
                 stdout = printed.out(record.stdout, following[0] if following else None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,11 +13,16 @@ from typing import Any
 
 import pytest
 from classes import by_id, submissions_in, write_class
+from hypothesis import given
+from hypothesis import strategies as st
 from support.small import RIGHT, WRONG, small_pack
 
-from grader.batch.grading import Run, grade_class
+from grader.batch.grading import Run, grade_class, keep_ids
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
+from grader.gradebook.journal import Known
+from grader.intake.folders import collect, with_suffix
+from grader.intake.submission import Submission
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"ann": RIGHT, "bob": WRONG, "cem": "def row_scale(x, w, factor): return None\n"}
@@ -125,6 +132,227 @@ def test_a_gradebook_of_another_exercise_is_refused(pack: Pack, folder: Path, tm
     other = small_pack(tmp_path / "exercise", "other_rows")
     with pytest.raises(GraderError, match="row_scale, not of other_rows"):
         run(other, folder, tmp_path / "out")
+
+
+def grade_paths(pack: Pack, out: Path, *paths: Path) -> Run:
+    return grade_class(pack, collect(paths, "row_scale").submissions, out, workers=1)
+
+
+def rows(run: Run) -> dict[str, tuple[str, str]]:
+    """Of every row the file's folder and its status."""
+    return {r.submission.id: (Path(r.submission.path).parts[-3], r.status) for r in run.results}
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    """Two groups that both hold an alice: right in a, wrong in b."""
+    for top, source in (("a", RIGHT), ("b", WRONG)):
+        (tmp_path / top / "alice").mkdir(parents=True)
+        (tmp_path / top / "alice" / "solution.py").write_text(source)
+    return tmp_path / "a", tmp_path / "b"
+
+
+def test_two_students_of_one_name_both_get_rows(pack: Pack, two: tuple[Path, Path], tmp_path: Path) -> None:
+    both = grade_paths(pack, tmp_path / "out", *two)
+    (other,) = set(rows(both)) - {"alice"}
+    assert rows(both) == {"alice": ("a", "passed"), other: ("b", "failed")}
+    assert re.fullmatch("alice-[0-9a-f]{6}", other) and both.warnings == ()
+    assert {p.stem for p in (tmp_path / "out" / "students").iterdir()} == {"alice", other}
+
+
+@pytest.mark.parametrize("named", [0, 1])
+def test_a_run_that_names_one_of_two_takes_no_row_from_the_other(
+    pack: Pack, two: tuple[Path, Path], tmp_path: Path, named: int
+) -> None:
+    both = rows(grade_paths(pack, tmp_path / "out", *two))
+    (other,) = set(both) - {"alice"}
+    again = grade_paths(pack, tmp_path / "out", two[named])
+    assert again.graded == 0 and rows(again) == both
+    kept = ("alice", other)[1 - named]
+    assert again.warnings == (f"kept from earlier runs though not among the submissions now: {kept}",)
+    # What has changed is graded in its own row.
+    (two[named] / "alice" / "solution.py").write_text("def row_scale(x, w, factor): return None\n")
+    changed = grade_paths(pack, tmp_path / "out", two[named])
+    assert changed.graded == 1 and rows(changed)[kept] == both[kept]
+    assert rows(changed)[("alice", other)[named]] == ("ab"[named], "failed")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_order_in_which_groups_are_named_moves_no_row(
+    pack: Pack, two: tuple[Path, Path], tmp_path: Path, first: int
+) -> None:
+    grade_paths(pack, tmp_path / "out", two[first])
+    both = grade_paths(pack, tmp_path / "out", *two)
+    assert both.graded == 1 and rows(both)["alice"][0] == "ab"[first]
+    (other,) = set(rows(both)) - {"alice"}
+    if first == 1:
+        path = two[0] / "alice" / "solution.py"
+        assert both.warnings == (f"{path} is called {other}, as alice is another file's",)
+    again = grade_paths(pack, tmp_path / "out", *reversed(two))
+    assert again.graded == 0 and rows(again) == rows(both) and again.warnings == ()
+
+
+def test_ids_are_kept_when_a_folder_has_moved(pack: Pack, folder: Path, tmp_path: Path) -> None:
+    first = run(pack, folder, tmp_path / "out")
+    moved = folder.rename(tmp_path / "moved")
+    again = run(pack, moved, tmp_path / "out")
+    names = sorted(SOURCES)
+    assert [r.submission.id for r in again.results] == [r.submission.id for r in first.results] == names
+    assert again.warnings == tuple(f"{n} is now {moved / n}.py; before it was {folder / n}.py" for n in names)
+    assert {r.submission.path for r in again.results} == {str(moved / f"{n}.py") for n in names}
+    third = run(pack, moved, tmp_path / "out")
+    assert third.graded == 0 and third.warnings == ()
+
+
+def test_ids_are_kept_whatever_folder_the_command_is_run_in(
+    pack: Pack, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert grade_paths(pack, tmp_path / "out", Path("class")).graded == 3
+    monkeypatch.chdir(folder)
+    for path in (Path(), Path("../class"), folder):
+        again = grade_paths(pack, tmp_path / "out", path)
+        assert again.graded == 0 and again.warnings == () and len(again.results) == 3
+
+
+def test_rows_that_are_no_longer_among_the_submissions_are_kept_and_named(
+    pack: Pack, folder: Path, tmp_path: Path
+) -> None:
+    first = run(pack, folder, tmp_path / "out")
+    (folder / "bob.py").unlink()
+    again = run(pack, folder, tmp_path / "out")
+    assert again.graded == 0 and again.results == first.results
+    assert again.warnings == ("kept from earlier runs though not among the submissions now: bob",)
+    assert (tmp_path / "out" / "students" / "bob.html").is_file()
+
+
+def test_a_student_with_a_file_like_another_ones_gets_a_row(pack: Pack, folder: Path, tmp_path: Path) -> None:
+    run(pack, folder, tmp_path / "out")
+    (folder / "aaa.py").write_bytes((folder / "ann.py").read_bytes())
+    (folder / "zoe.py").write_bytes((folder / "ann.py").read_bytes())
+    again = run(pack, folder, tmp_path / "out")
+    assert again.graded == 2 and again.warnings == ()
+    assert {r.submission.id: r.status for r in again.results} == {
+        "aaa": "passed",
+        "ann": "passed",
+        "bob": "failed",
+        "cem": "failed",
+        "zoe": "passed",
+    }
+
+
+KNOWN_NAMES = st.dictionaries(
+    st.sampled_from(["ann", "ANN", "ann-0a1b2c", "bob", "李"]),
+    st.sampled_from(["/a", "/b", "/c"]),
+    max_size=4,
+)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["ann", "Ann", "bob"])), unique=True),
+    KNOWN_NAMES,
+)
+def test_no_two_submissions_share_an_id_and_what_is_known_keeps_its_own(
+    found: list[tuple[str, str]], before: dict[str, str]
+) -> None:
+    known = {
+        n: Known("sha256:1", "sha256:p", "passed", f"{top}/{n[:3].lower()}.py") for n, top in before.items()
+    }
+    known = {n: one for n, one in known.items() if [k.place for k in known.values()].count(one.place) == 1}
+    submissions, taken = [], set()
+    for top, name in found:
+        path = f"/{top}/{name}.py"
+        new = name if name.lower() not in taken else with_suffix(name, path)
+        taken.add(new.lower())
+        submissions.append(Submission(new, name, path, "sha256:1", RIGHT))
+    kept, _ = keep_ids(submissions, known)
+    assert [s.path for s in kept] == [s.path for s in submissions]
+    assert len({s.id.lower() for s in kept}) == len(kept)
+    places = {one.place: n for n, one in known.items()}
+    for one in kept:
+        assert one.id == places.get(one.path, one.id)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("who", ["students", "teacher"])
+def test_pages_that_cannot_be_written_are_a_fault_of_that_submission_alone(
+    pack: Pack, folder: Path, tmp_path: Path, workers: int, who: str
+) -> None:
+    out = tmp_path / "out"
+    run(pack, folder, out)
+    page = out / who / "bob.html"
+    page.unlink()
+    page.mkdir()
+    (folder / "zoe.py").write_text(RIGHT)
+    (folder / "ann.py").write_text(WRONG)
+    again = grade_class(pack, submissions_in(folder), out, workers=workers)
+    assert not again.interrupted and again.graded == 3
+    assert {r.submission.id: r.status for r in again.results} == {
+        "ann": "failed",
+        "bob": "grader_fault",
+        "cem": "failed",
+        "zoe": "passed",
+    }
+    (bob,) = (r for r in again.results if r.submission.id == "bob")
+    assert bob.score is None and "pages can't be written" in bob.message
+    assert len(again.warnings) == 1 and again.warnings[0].startswith("the pages of bob can't be written")
+    page.rmdir()
+    mended = grade_class(pack, submissions_in(folder), out, workers=workers)
+    assert mended.graded == 1 and mended.warnings == () and page.is_file()
+    assert {r.status for r in mended.results} == {"passed", "failed"}
+
+
+# Leaves a mark wherever it is imported with the run's own environment: in the judge, never in a child.
+MARKS = """\
+import os
+if "GRADER_TEST_MARK" in os.environ:
+    with open(os.environ["GRADER_TEST_MARK"], "a") as file:
+        file.write(__name__ + chr(10))
+print("imported as", __name__)
+"""
+MODULES = (
+    *("argparse", "ast", "base64", "ctypes", "dataclasses", "hashlib", "inspect", "json", "logging", "numpy"),
+    *("pathlib", "pickle", "random", "rich", "selectors", "signal", "socket", "sqlite3", "string", "struct"),
+    *("subprocess", "tempfile", "traceback", "typing", "yaml"),
+)
+
+
+@pytest.fixture
+def shadowing(pack: Pack, tmp_path: Path) -> Path:
+    """A class folder whose files are called like modules that the grader imports; the pack lies above it."""
+    write_class(tmp_path / "class", dict.fromkeys(MODULES, MARKS + RIGHT))
+    (tmp_path / "exercise.pack").write_bytes(pack.data)
+    return tmp_path / "class"
+
+
+def in_folder(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """``python -m grader`` with the class folder as the current one."""
+    environment = os.environ | {"GRADER_TEST_MARK": str(folder.parent / "mark"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "grader", *arguments, "--exercise", "../exercise.pack", "--json"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_files_called_like_modules_are_graded_and_never_imported_by_the_grader(
+    shadowing: Path, tmp_path: Path, workers: str
+) -> None:
+    done = in_folder(shadowing, "grade", ".", "--out", "../out", "--workers", workers)
+    assert done.returncode == 0, done.stderr
+    records = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
+    assert {r["submission"]["id"]: r["status"] for r in records} == dict.fromkeys(MODULES, "passed")
+    assert not (tmp_path / "mark").exists(), (tmp_path / "mark").read_text()
+    assert json.loads(done.stdout)["faults"] == []
+
+
+@pytest.mark.parametrize("name", ["random", "json", "signal"])
+def test_a_file_called_like_a_module_is_checked_and_never_imported_by_the_grader(
+    shadowing: Path, tmp_path: Path, name: str
+) -> None:
+    done = in_folder(shadowing, "check", f"{name}.py")
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(done.stdout)
+    assert (record["submission"]["id"], record["status"]) == (name, "passed")
+    assert not (tmp_path / "mark").exists(), (tmp_path / "mark").read_text()
 
 
 NAMES = [

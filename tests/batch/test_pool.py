@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from classes import by_id, submissions_in, write_class
+from processes import alive, all_end, below, workers_of
 from support.small import RIGHT
 
 from grader.batch import pool as pool_module
@@ -36,32 +35,92 @@ def test_one_worker_and_two_give_the_same_records(pack: Pack, tmp_path: Path) ->
 def test_a_worker_that_was_killed_costs_no_one(pack: Pack, tmp_path: Path) -> None:
     submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(8)} | {"z": ENDLESS})
     results: list[Result] = []
-    killed = False
     for result in grade_all(pack, submissions, workers=2):
         results.append(result)
-        if not killed:
-            killed = True
-            worker = multiprocessing.active_children()[0]
-            os.kill(worker.pid or 0, signal.SIGKILL)
+        if len(results) == 1:
+            os.kill(workers_of(os.getpid())[0], signal.SIGKILL)
     assert sorted(r.submission.id for r in results) == [s.id for s in submissions]
     assert {r.status for r in results if r.submission.id != "z"} == {"passed"}
+    assert {r.status for r in results if r.submission.id == "z"} == {"failed"}
+
+
+def test_all_workers_killed_at_once_cost_no_one(pack: Pack, tmp_path: Path) -> None:
+    submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(6)})
+    results: list[Result] = []
+    for result in grade_all(pack, submissions, workers=2):
+        results.append(result)
+        if len(results) == 2:
+            for pid in workers_of(os.getpid()):
+                os.kill(pid, signal.SIGKILL)
+    assert sorted((r.submission.id, r.status) for r in results) == [(s.id, "passed") for s in submissions]
+
+
+# Kills the process that it was forked from and that one's parent: a worker, and nothing else.
+KILLER = """\
+import os, signal
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int([line for line in file if line.startswith("PPid:")][0].split()[1])
+
+
+def row_scale(x, w, factor):
+    worker = parent(os.getppid())
+    with open(f"/proc/{worker}/cmdline") as file:
+        if "grader.batch.worker" in file.read():
+            os.kill(worker, signal.SIGKILL)
+    return RIGHT(x, w, factor)
+
+
+""" + RIGHT.replace("row_scale", "RIGHT")
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_every_time_end_in_faults_that_cost_nothing(
+@pytest.mark.parametrize("killers", [("aaa",), ("aaa", "s05_", "s10_", "zzz")])
+def test_a_submission_that_kills_its_worker_costs_no_one_else(
+    pack: Pack, tmp_path: Path, killers: tuple[str, ...]
+) -> None:
+    right = [f"s{n:02}" for n in range(20)]
+    submissions = write_class(
+        tmp_path / "class", dict.fromkeys(right, RIGHT) | dict.fromkeys(killers, KILLER)
+    )
+    results = {r.submission.id: r for r in grade_all(pack, submissions, workers=2)}
+    assert len(results) == len(submissions)
+    assert {n: results[n].status for n in right} == dict.fromkeys(right, "passed")
+    assert {n: results[n].score for n in right} == dict.fromkeys(right, pack.max_score)
+    for name in killers:
+        assert (results[name].status, results[name].score) == ("grader_fault", None)
+        assert "worker process ended early" in results[name].message
+
+
+def test_workers_that_end_every_time_end_in_faults_that_cost_nothing(
     pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "_start_worker", end_at_once)
-    submissions = write_class(tmp_path / "class", {"ann": RIGHT, "bob": RIGHT})
+    # A grader whose workers can't start.
+    broken = tmp_path / "broken"
+    (broken / "grader" / "batch").mkdir(parents=True)
+    for name, text in (("__init__", ""), ("batch/__init__", ""), ("batch/worker", "raise SystemExit(1)\n")):
+        (broken / "grader" / f"{name}.py").write_text(text)
+    monkeypatch.setattr(pool_module, "ROOT", broken)
+    started: list[int] = []
+    worker = pool_module._Worker
+
+    class Counted(worker):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            started.append(self.process.pid)
+
+    monkeypatch.setattr(pool_module, "_Worker", Counted)
+    submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(12)})
     results = list(grade_all(pack, submissions, workers=2))
-    assert sorted(r.submission.id for r in results) == ["ann", "bob"]
+    assert sorted(r.submission.id for r in results) == sorted(s.id for s in submissions)
     for result in results:
         assert result.status == "grader_fault" and result.score is None
         assert {case.points for case in result.cases} == {0.0}
-
-
-def end_at_once(pack_data: bytes, reports: Path | None) -> None:
-    os._exit(1)
+    # After some failures in a row nothing is tried twice.
+    assert len(started) < 2 * len(submissions)
+    assert not any(map(alive, started))
 
 
 def test_whatever_fails_in_the_grader_is_a_fault_and_the_class_goes_on(
@@ -87,12 +146,28 @@ def test_pages_that_cannot_be_written_are_a_fault(pack: Pack, tmp_path: Path) ->
     assert result.status == "grader_fault" and result.score is None
 
 
-def test_leaving_early_ends_the_workers(pack: Pack, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_leaving_early_ends_the_workers(pack: Pack, tmp_path: Path, workers: int) -> None:
+    before = set(below(os.getpid()))
     submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(9)})
-    results = grade_all(pack, submissions, workers=2)
+    results = grade_all(pack, submissions, workers=workers)
     assert next(results).status == "passed"
+    started = [pid for pid in below(os.getpid()) if pid not in before]
+    assert len(started) >= workers
     results.close()
-    assert multiprocessing.active_children() == []
+    assert workers_of(os.getpid()) == []
+    assert all_end(started), "a process outlived its run"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_is_done_leaves_no_process(pack: Pack, tmp_path: Path, workers: int) -> None:
+    before = set(below(os.getpid()))
+    submissions = write_class(tmp_path / "class", {f"s{n}": RIGHT for n in range(3)})
+    started: set[int] = set()
+    for _ in grade_all(pack, submissions, workers=workers):
+        started |= set(below(os.getpid())) - before
+    assert len(started) >= workers
+    assert all_end(sorted(started)), "a process outlived its run"
 
 
 OWNER = """
@@ -102,24 +177,15 @@ from pathlib import Path
 from classes import submissions_in
 from grader.batch.pool import grade_all
 from grader.exercise import pack as packs
-if __name__ == "__main__":
-    import multiprocessing
-    results = grade_all(packs.load(Path({pack!r})), submissions_in(Path({folder!r})), workers=2)
-    next(results)
-    print(*[p.pid for p in multiprocessing.active_children()], flush=True)
-    list(results)
+results = grade_all(packs.load(Path({pack!r})), submissions_in(Path({folder!r})), workers=2)
+next(results)
+print("begun", flush=True)
+list(results)
 """
 
 
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 @pytest.mark.slow
-def test_workers_end_when_the_run_is_killed(pack: Pack, tmp_path: Path) -> None:
+def test_workers_and_fork_servers_end_when_the_run_is_killed(pack: Pack, tmp_path: Path) -> None:
     pack_path = tmp_path / "exercise.pack"
     pack_path.write_bytes(pack.data)
     folder = tmp_path / "class"
@@ -133,19 +199,15 @@ def test_workers_end_when_the_run_is_killed(pack: Pack, tmp_path: Path) -> None:
     )
     assert owner.stdout is not None
     try:
-        pids = [int(n) for n in owner.stdout.readline().split()]
-        assert len(pids) == 2
+        assert owner.stdout.readline() == "begun\n"
+        workers, started = workers_of(owner.pid), below(owner.pid)
+        assert len(workers) == 2
+        assert len(started) > len(workers), "no fork server runs"
     finally:
         owner.kill()
         owner.wait()
         owner.stdout.close()
-    for _ in range(3000):
-        if not any(map(alive, pids)):
-            return
-        time.sleep(0.01)
-    for pid in filter(alive, pids):
-        os.kill(pid, signal.SIGKILL)
-    raise AssertionError("a worker outlived its run")
+    assert all_end(started), "a process outlived its run"
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 10**6])

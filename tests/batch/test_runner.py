@@ -193,3 +193,29 @@ def test_closing_a_runner_ends_its_servers(pack: Pack) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     runner.close()
+
+
+AT_RANDOM = {
+    "numpy": ("import numpy as np\n", "np.random.rand(len(x), w.shape[1])"),
+    "python": ("import random\nimport numpy as np\n", "np.full((len(x), w.shape[1]), random.random())"),
+    "hash": ("import numpy as np\n", "np.full((len(x), w.shape[1]), hash('a text') / 2**64)"),
+    "printed_set": ("print({f'word {n}' for n in range(40)})\nimport numpy as np\n", "1 / 0"),
+    "raised_set": (
+        "import numpy as np\n",
+        "exec('raise ValueError(str({chr(n) * 2 for n in range(97, 123)}))')",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AT_RANDOM)
+def test_what_is_random_is_the_same_in_every_run(pack: Pack, name: str) -> None:
+    begin, answer = AT_RANDOM[name]
+    source = f"{begin}def row_scale(x, w, factor):\n    return {answer}\n"
+    records = []
+    for others in (0, 2):
+        with Runner(pack) as runner:
+            for _ in range(others):
+                runner.grade(submission(RIGHT))
+            records.append(told(runner.grade(submission(source))))
+    assert records[0] == records[1]
+    assert records[0]["status"] == "failed"

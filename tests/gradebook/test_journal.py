@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from dataclasses import replace
@@ -13,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.errors import GraderError
-from grader.gradebook import journal
-from grader.gradebook.journal import FILE, Gradebook
+from grader.gradebook.journal import FILE, Gradebook, place_of
 from grader.result import Isolation, Result, SubmissionInfo
 
 
@@ -79,8 +79,8 @@ def test_what_was_graded_is_told_by_digest_pack_status_and_path(tmp_path: Path) 
         book.add(result("ann", None))
         book.add(result("bob"))
         assert book.graded() == {
-            "ann": ("sha256:ann", "sha256:p", "grader_fault", "class/ann.py"),
-            "bob": ("sha256:bob", "sha256:p", "passed", "class/bob.py"),
+            "ann": ("sha256:ann", "sha256:p", "grader_fault", str(Path.cwd() / "class" / "ann.py")),
+            "bob": ("sha256:bob", "sha256:p", "passed", str(Path.cwd() / "class" / "bob.py")),
         }
 
 
@@ -92,26 +92,43 @@ def test_a_run_goes_on_where_another_stopped(tmp_path: Path) -> None:
         assert [r.submission.id for r in book.newest()] == ["ann", "bob"]
 
 
-def test_results_are_committed_in_groups_and_at_the_end(
+def test_every_result_is_on_disk_at_once_and_hinders_no_other_writer(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        for number, name in enumerate(("ann", "bob", "cid")):
+            book.add(result(name))
+            assert stored(tmp_path) == 2 * number + 1
+            with sqlite3.connect(tmp_path / FILE, timeout=0) as other:
+                other.execute(
+                    "INSERT INTO results (submission, digest, pack, status, score, graded_at, place, record) "
+                    "SELECT submission || '_2', digest, pack, status, score, graded_at, place, record "
+                    "FROM results WHERE submission = ?",
+                    (name,),
+                )
+            other.close()
+        assert len(book.graded()) == 6
+
+
+def test_a_place_is_the_same_whatever_folder_the_command_was_run_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(journal.time, "monotonic", lambda: clock[0])
+    (tmp_path / "class").mkdir()
+    monkeypatch.chdir(tmp_path)
+    place = place_of("class/ann.py")
+    monkeypatch.chdir(tmp_path / "class")
+    assert place_of("ann.py") == place_of("../class/./ann.py") == place == str(tmp_path / "class" / "ann.py")
+
+
+def test_a_place_that_is_no_utf8_is_kept(tmp_path: Path) -> None:
+    path = str(tmp_path / os.fsdecode(b"caf\xe9.py"))
+    made = result("ann")
     with Gradebook(tmp_path, "row_scale") as book:
-        book.add(result("ann"))
-        clock[0] = 0.09
-        book.add(result("bob"))
-        assert stored(tmp_path) == 0, "no write to disk for each of a thousand results"
-        clock[0] = 0.11
-        book.add(result("cid"))
-        assert stored(tmp_path) == 3
-        clock[0] = 0.12
-        book.add(result("dee"))
-        assert stored(tmp_path) == 3
-        book.commit()
-        assert stored(tmp_path) == 4
-        book.add(result("eve"))
-    assert stored(tmp_path) == 5
+        book.add(replace(made, submission=replace(made.submission, path=path)))
+        assert book.graded()["ann"].place == place_of(path)
+
+
+def test_a_link_is_a_place_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "ann.py").symlink_to(tmp_path / "bob.py")
+    assert place_of(str(tmp_path / "ann.py")) == str(tmp_path / "ann.py")
 
 
 def test_what_was_added_is_kept_when_the_run_is_interrupted(tmp_path: Path) -> None:
@@ -160,7 +177,7 @@ def test_a_damaged_file_is_told_and_left_as_it_is(tmp_path: Path, content: bytes
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(GraderError, match="can't be used"):
+    with pytest.raises(GraderError, match=r"can't be written .*check the permissions of its folder"):
         Gradebook(tmp_path / "gone", "row_scale")
 
 
@@ -177,14 +194,17 @@ def test_a_damaged_record_is_told_by_its_submission(tmp_path: Path, record: str)
     assert "the record of bob is damaged" in str(caught.value)
 
 
-def test_a_record_that_is_no_json_breaks_no_resumed_run_with_a_traceback(tmp_path: Path) -> None:
+def test_what_was_graded_is_known_though_a_record_is_damaged(tmp_path: Path) -> None:
     with Gradebook(tmp_path, "row_scale") as book:
         book.add(result("ann"))
+        known = book.graded()
     with sqlite3.connect(tmp_path / FILE) as db:
         db.execute("UPDATE results SET record = '{'")
     db.close()
-    with Gradebook(tmp_path, "row_scale") as book, pytest.raises(GraderError, match="can't be used"):
-        book.graded()
+    with Gradebook(tmp_path, "row_scale") as book:
+        assert book.graded() == known
+        with pytest.raises(GraderError, match="the record of ann is damaged"):
+            list(book.newest())
 
 
 def test_a_table_that_is_gone_is_told(tmp_path: Path) -> None:

@@ -80,6 +80,40 @@ def test_zeros_earn_nothing_but_the_points_of_what_needs_no_values(pack: Pack) -
     assert result.score == 0
 
 
+def test_where_nearly_every_check_fails_it_says_so_and_where_to_begin() -> None:
+    cases = [case(id="s", visibility="hidden"), *[case(id=f"c{n}") for n in range(20)]]
+    everything = {c.id for c in cases}
+    said = simple(*cases, failing=everything).message
+    assert said.startswith("0 of 21 checks passed; nearly every check fails")
+    assert said.endswith("begin with c0.")
+    assert "nearly every check fails" in simple(*cases, failing=everything - {"c4"}).message
+    few = simple(*cases, failing={"c3", "c4"}).message
+    assert "nearly" not in few and few.startswith("19 of 21 checks passed; what holds least: Separate rows.")
+
+
+def test_where_only_hidden_checks_fail_none_is_named() -> None:
+    said = simple(
+        case(id="zq7", visibility="hidden"), case(id="zq8", visibility="hidden"), failing={"zq7", "zq8"}
+    )
+    assert "zq" not in said.message and said.message.startswith("0 of 2 checks passed")
+
+
+def test_full_marks_with_a_failing_check_of_no_points_do_not_say_that_all_passed() -> None:
+    result = simple(case(id="a"), case(id="b", points=0.0), failing={"b"})
+    assert (result.status, result.score) == ("passed", 1)
+    assert result.message.startswith("Full marks, but 1 of 2 checks passed; what holds least: Separate rows.")
+    result = simple(case(id="a"), case(id="b", points=0.0))
+    assert result.message == "All checks passed."
+
+
+def test_full_marks_with_a_check_that_was_not_run_do_not_say_that_all_passed(pack: Pack) -> None:
+    cases = (case(id="a", steps=(0,), scale=6.0), case(id="b", steps=(1,), points=0.0, scale=6.0))
+    steps = {"public": [returned(GOOD), StepOutcome("not_run", detail="not run after 3 time-outs")]}
+    made = pack_of(*cases, expected={"a": GOOD, "b": GOOD})
+    result = judge(context(made), Execution(report={}, load=LOADED, steps=steps))
+    assert (result.status, result.message) == ("passed", "Some checks were not run.")
+
+
 # --- requires ---------------------------------------------------------------------------------
 
 
@@ -296,10 +330,8 @@ def test_only_failing_public_cases_have_details_and_only_the_first_few() -> None
         case(id="s", visibility="hidden", hint="h")
     ]
     pack = pack_of(*[dataclasses.replace(c, steps=(0,)) for c in cases])
-    steps = {
-        "public": [StepOutcome("timed_out", detail="slow")],
-        "hidden": [StepOutcome("timed_out", detail="slow")],
-    }
+    raised = StepOutcome("raised", failure=Failure("ValueError", "no"))
+    steps = {"public": [raised], "hidden": [raised]}
     monkey = pytest.MonkeyPatch()
     monkey.setattr("grader.judge.submission.case_details", lambda *rest: {"inputs": []})
     with monkey.context():
@@ -307,6 +339,18 @@ def test_only_failing_public_cases_have_details_and_only_the_first_few() -> None
     monkey.undo()
     assert [bool(c.details) for c in result.cases] == [True] * MAX_DETAILED + [False] * 3
     assert {c.hint for c in result.cases} == {"h"}
+
+
+@pytest.mark.parametrize("state", ["timed_out", "crashed", "out_of_memory", "not_run"])
+def test_a_call_without_an_answer_has_no_hint_on_answers(state: Any) -> None:
+    pack = pack_of(case(hint="Look at the divisor."))
+    steps = {"public": [StepOutcome(state, detail="it ended")]}
+    (found,) = judge(context(pack), Execution(report={}, load=LOADED, steps=steps)).cases
+    assert found.verdict != "passed" and found.hint == ""
+    steps = {"public": [returned(GOOD + 1)]}
+    pack = pack_of(case(hint="Look at the divisor."), expected={"one": GOOD})
+    (found,) = judge(context(pack), Execution(report={}, load=LOADED, steps=steps)).cases
+    assert found.hint == "Look at the divisor."
 
 
 def test_a_passed_case_shows_neither_hint_nor_details(pack: Pack) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_terminal import case, failing, result
 
 from grader.report.tables import gradebook_csv, jsonl
-from grader.result import Result, SubmissionInfo
+from grader.result import Isolation, Result, SubmissionInfo
 
 
 def rows(*records: Result) -> list[dict[str, str]]:
@@ -33,6 +33,12 @@ def test_every_member_gets_a_row() -> None:
 def test_a_fault_of_the_grader_has_no_score_and_never_a_0() -> None:
     (row,) = rows(result(failing(), status="grader_fault", score=None))
     assert row["score"] == "" and row["max_score"] == "1.0"
+
+
+def test_every_row_names_the_isolation_last() -> None:
+    found = rows(named("Ann", "Bob"), replace(named("Zoe"), isolation=Isolation("none", ("process",))))
+    assert [row["isolation"] for row in found] == ["full", "full", "none"]
+    assert list(found[0]) == ["id", "name", "status", "score", "max_score", "policy", "message", "isolation"]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))

@@ -6,13 +6,14 @@ import io
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from grader.report.figures import points
-from grader.report.terminal import batch_summary, check_report, words
+from grader.report.terminal import batch_summary, check_report, show, words
 from grader.result import (
     Adjustment,
     CaseResult,
@@ -65,7 +66,7 @@ def shown(record: Result, *, width: int = 80, color: bool = False, **options: An
         force_terminal=color,
         color_system="standard" if color else None,
     )
-    console.print(check_report(record, **options))
+    show(console, check_report(record, **options))
     return out.getvalue()
 
 
@@ -88,8 +89,8 @@ def test_the_headline_names_submission_status_and_points() -> None:
 def test_clauses_stand_in_the_statements_order_each_once() -> None:
     record = result(case(1), failing(2, clause="scale"), case(3), case(4, clause="scale"))
     lines = [line.split() for line in shown(record).splitlines()]
-    assert ["✗", "Scale", "1/2", "1/2"] in lines and ["✓", "Product", "2/2", "2/2"] in lines
-    assert lines.index(["✗", "Scale", "1/2", "1/2"]) < lines.index(["✓", "Product", "2/2", "2/2"])
+    fails, holds = ["✗", "Scale", "scale", "1/2", "1/2"], ["✓", "Product", "product", "2/2", "2/2"]
+    assert [line for line in lines if line in (fails, holds)] == [fails, holds]
 
 
 @pytest.mark.parametrize(
@@ -119,8 +120,104 @@ def test_the_first_failing_check_is_explained_and_the_rest_counted() -> None:
 
 def test_hidden_checks_are_counted_and_never_explained() -> None:
     secret = failing(1, visibility="hidden", message="SECRET", hint="SECRET", title="SECRET", id="SECRET")
-    text = shown(result(secret, case(2)), show_all=True)
-    assert "SECRET" not in text and "1 more failing check" in text
+    for show_all in (True, False):
+        text = shown(result(secret, failing(2), failing(3), failing(4)), show_all=show_all)
+        assert "SECRET" not in text and "1 hidden check fails too" in text
+        assert ("2 more failing checks: case_3, case_4" in text) != show_all
+        text = shown(result(secret, secret, case(2)), show_all=show_all)
+        assert "2 hidden checks fail too" in text and "more failing" not in text
+
+
+def test_many_failing_checks_are_listed_once_and_cut() -> None:
+    text = shown(result(*[failing(n) for n in range(12)]), width=200)
+    assert "11 more failing checks: case_1, case_2, case_3, case_4, case_5, case_6, case_7, case_8 … " in text
+    assert all(text.count(f"case_{n}") == (n < 9) for n in (0, 2, 3, 8, 9, 11))
+
+
+def test_drawn_checks_are_explained_last() -> None:
+    text = shown(result(failing(1, drawn=True), failing(2)))
+    assert "✗ case_2" in text and "1 more failing check: case_1" in text
+
+
+def test_what_is_not_counted_is_explained_each_reason_once() -> None:
+    built_on = "Not counted, since case_1 did not pass."
+    record = result(
+        failing(1),
+        *[failing(n, verdict="skipped", message=built_on) for n in (2, 3, 4)],
+        failing(5, verdict="skipped", message="Not run after 3 time-outs."),
+        *[failing(n, verdict="skipped", visibility="hidden", message="SECRET") for n in (6, 7)],
+    )
+    lines = shown(record).splitlines()
+    assert [line for line in lines if line.startswith("–")] == [
+        "– 3 not counted, since case_1 did not pass.",
+        "– 2 hidden not counted",
+        "– 1 not counted: Not run after 3 time-outs.",
+    ]
+    assert not any(line.startswith("–") for line in shown(result(case(1), failing(2))).splitlines())
+
+
+def test_the_isolation_is_named_last() -> None:
+    loose = Isolation("none", ("process", "resource limits"))
+    for record in (
+        result(case()),
+        result(failing()),
+        result(failing(verdict="skipped"), status="not_loadable"),
+        result(failing(verdict="grader_fault"), status="grader_fault", score=None),
+    ):
+        assert shown(record).splitlines()[-1] == "isolation: full (seccomp)"
+        last = shown(replace(record, isolation=loose)).splitlines()[-1]
+        assert last == "isolation: none (process, resource limits)"
+    assert shown(result(case(), isolation=Isolation("none", ()))).splitlines()[-1] == "isolation: none"
+
+
+SNIPPET = {"snippet": "import numpy"}
+
+
+@pytest.mark.parametrize("width", [20, 80, 300])
+def test_the_line_that_reproduces_a_check_is_one_line_in_any_window(width: int) -> None:
+    command = (
+        "grader check 'a folder/with blanks/ann.py' --exercise row_scale --root '/home/of all/exercises'"
+    )
+    text = shown(result(failing(1, details=SNIPPET)), width=width, command=command)
+    assert f"reproduce it: {command} --case case_1 --snippet" in text.splitlines()
+
+
+def test_without_a_command_the_reproducing_line_names_the_path() -> None:
+    record = result(
+        failing(1, details=SNIPPET), submission=SubmissionInfo("ann", "Ann", (), "a b/ann.py", "")
+    )
+    assert "reproduce it: grader check 'a b/ann.py' --case case_1 --snippet" in shown(record).splitlines()
+    assert "reproduce it" not in shown(result(failing(1)))
+
+
+def test_no_line_ends_in_blanks() -> None:
+    details = {
+        "inputs": [{"name": "x", "dtype": "float64", "shape": [1, 1], "values": [[1.0]]}],
+        "obtained": [[1.0, 2.0]],
+        "expected": [[10.5, 2.0]],
+        "worst": [{"index": [0, 0], "obtained": 1.0, "expected": 10.5}],
+        "stdout": "printed   \nmore\n",
+        **SNIPPET,
+    }
+    for record in (result(case(1), failing(2, details=details), failing(3)), result(case(1))):
+        for line in shown(record, show_all=True).splitlines():
+            assert line == line.rstrip(" ")
+    for line in summary(result(case()), result(failing())).splitlines():
+        assert line == line.rstrip(" ")
+
+
+@pytest.mark.parametrize("width", [10, 80])
+def test_a_single_number_keeps_its_titles(width: int) -> None:
+    details = {"obtained": [[1.0]], "expected": [[2.0]]}
+    words = shown(result(failing(1, details=details)), width=width).split()
+    assert words.index("obtained") < words.index("expected")
+
+
+def test_inputs_are_shown_with_seven_digits() -> None:
+    values = [[float(np.float32(0.2)), -1.5], [1234567.0, float("1e-30")]]
+    inputs = [{"name": "x", "dtype": "float32", "shape": [2, 2], "values": values}]
+    text = shown(result(failing(1, details={"inputs": inputs})))
+    assert "x = [[0.2, -1.5], [1234567, 1e-30]]" in text
 
 
 def test_inputs_answers_and_the_largest_errors_are_shown() -> None:
@@ -138,7 +235,7 @@ def test_inputs_answers_and_the_largest_errors_are_shown() -> None:
     }
     text = shown(result(failing(1, details=details)))
     for expected in (
-        "x = [[1.0, 2.0]]",
+        "x = [[1, 2]]",
         "w: float64 (50, 40)",
         "factor = 3",
         "0.12346",
@@ -233,7 +330,7 @@ def test_colour_is_used_where_it_is_seen() -> None:
 
 def summary(*records: Result, seconds: float = 2.0, graded: int = 2) -> str:
     out = io.StringIO()
-    Console(file=out, width=80).print(batch_summary(records, seconds, graded))
+    show(Console(file=out, width=80), batch_summary(records, seconds, graded))
     return out.getvalue()
 
 
@@ -248,5 +345,5 @@ def test_the_summary_counts_each_status_and_leaves_faults_out_of_the_mean() -> N
 
 def test_the_summary_of_nothing_new_has_no_rate() -> None:
     text = summary(result(case()), seconds=0.0, graded=0)
-    assert "0 graded" in text and "1 kept from the last run" in text and "a second" not in text
+    assert "1 kept from earlier runs" in text and "graded" not in text and "a second" not in text
     assert "mean" not in summary(graded=0)
