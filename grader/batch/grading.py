@@ -103,14 +103,20 @@ def keep_ids(
     before = {one.place: name for name, one in known.items()}
     places = [place_of(s.path) for s in submissions]
     taken = {before[place].lower() for place in places if place in before}
+    lower = {name.lower() for name in known}
+
+    def free(new: str) -> bool:
+        # Pages of two ids that differ in case only are one file on some file systems.
+        return new.lower() not in taken and (new in known or new.lower() not in lower)
+
     kept: list[Submission] = []
     warnings: list[str] = []
     for submission, place in zip(submissions, places, strict=True):
         new = before.get(place)
         if new is None:
             new = submission.id
-            if new.lower() in taken:
-                while new.lower() in taken:
+            if not free(new):
+                while not free(new):
                     new = with_suffix(new, place)
                 warnings.append(f"{submission.path} is called {new}, as {submission.id} is another file's")
             elif new in known:

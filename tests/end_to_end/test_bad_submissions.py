@@ -70,6 +70,18 @@ def test_a_bad_submission_gets_its_verdict_and_a_sentence(graded: tuple[Done, Pa
         assert record["score"] == 0 and {c["verdict"] for c in record["cases"]} == {"skipped"}
 
 
+def test_of_a_file_that_can_not_be_loaded_hidden_checks_tell_nothing_false(home: Path) -> None:
+    record = grader("check", "class/syntax.py", "--json", cwd=home).json[0]
+    hidden = [c for c in record["cases"] if c["visibility"] == "hidden"]
+    assert hidden and {c["message"] for c in hidden} == {"Not counted."}
+
+
+def test_where_nothing_works_it_is_told_where_to_begin(graded: tuple[Done, Path]) -> None:
+    for name in ("returns_none", "parameters", "raises"):
+        message = read(graded[1])[name]["message"]
+        assert "nearly every check fails" in message and message.endswith("begin with ones_row.")
+
+
 def test_the_whole_class_is_graded_with_status_0(graded: tuple[Done, Path]) -> None:
     done, out = graded
     assert done.status == 0

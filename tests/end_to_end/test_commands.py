@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -77,13 +80,80 @@ def test_a_case_and_a_clause_can_be_run_alone(home: Path) -> None:
     assert {c["clause"] for c in some.json[0]["cases"]} == {"scale", "product"}
 
 
+@pytest.mark.parametrize("name", ["scale", "Scale", "SCALE", "separate ROWS"])
+def test_a_clause_goes_by_its_name_or_title_in_any_case(home: Path, name: str) -> None:
+    done = grader("check", "class/right.py", "--clause", name, "--json", cwd=home)
+    assert done.status == 0
+    assert {c["clause"] for c in done.json[0]["cases"]} == {name.split()[-1].lower()}
+
+
+def test_unknown_names_are_told_with_a_near_one_that_is_not_hidden(home: Path) -> None:
+    near = grader("check", "class/right.py", "--case", "one_row", cwd=home)
+    assert near.status == 2 and "did you mean 'ones_row'" in near.err
+    for name in (HIDDEN_ID[:-1], "x_matter", "drawn_1", "drawn", "hidden_01"):
+        done = grader("check", "class/right.py", "--case", name, cwd=home)
+        assert done.status == 2 and f"no case {name!r}" in done.err
+        told = done.out + done.err.replace(repr(name), "")
+        assert not any(hidden in told for hidden in (HIDDEN_ID, "x_matters", "drawn_0"))
+
+
+def test_a_hidden_case_has_no_snippet(home: Path) -> None:
+    done = grader("check", "class/right.py", "--case", HIDDEN_ID, "--snippet", cwd=home)
+    assert done.status == 2 and done.out == "" and repr(HIDDEN_VALUE)[:9] not in done.err
+
+
+@pytest.fixture
+def on_path(tmp_path: Path) -> dict[str, str]:
+    """An environment in which a shell finds ``grader``."""
+    command = tmp_path / "bin" / "grader"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m grader "$@"\n')
+    command.chmod(0o755)
+    path = f"{command.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    environment = {k: v for k, v in os.environ.items() if k != "GRADER_ROOT"}
+    return environment | {"PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.parametrize("kind", ["root", "pack", "both"])
+def test_the_line_that_reproduces_a_check_works_when_it_is_run(
+    home: Path, tmp_path: Path, on_path: dict[str, str], kind: str
+) -> None:
+    shutil.copy(home / "row_scale.pack", tmp_path / "a pack.pack")
+    options: dict[str, list[str | Path]] = {
+        "root": ["--root", home],
+        "pack": ["--exercise", "a pack.pack"],
+        "both": ["--exercise", "row_scale", "--root", home],
+    }
+    path = tmp_path / "my folder" / "it's mine.py"
+    path.parent.mkdir()
+    path.write_text(WRONG)
+    command = ["check", path.relative_to(tmp_path), *options[kind]]
+    shown = grader(*command, cwd=tmp_path, COLUMNS="40").out.splitlines()
+    (line,) = [line for line in shown if line.startswith("reproduce it: ")]
+    text = subprocess.run(
+        ["sh", "-c", line.removeprefix("reproduce it: ")],
+        cwd=tmp_path,
+        env=on_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for source, last in ((WRONG, "holds: False"), (RIGHT, "holds: True")):
+        path.write_text(source)
+        ran = subprocess.run(
+            [sys.executable, "-"], input=text, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert ran.stdout.splitlines()[-1] == last
+
+
 def test_the_snippet_runs_and_shows_both_answers(home: Path, tmp_path: Path) -> None:
     done = grader("check", home / "class" / "wrong.py", "--case", "large_rows", "--snippet", cwd=home)
     assert done.status == 0
     (tmp_path / "wrong.py").write_text(WRONG)
     (tmp_path / "try.py").write_text(done.out)
     ran = subprocess.run([sys.executable, "try.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    obtained, expected = ran.stdout.split("expected:")
+    obtained, expected = ran.stdout.partition("largest difference:")[0].split("expected:")
+    assert ran.stdout.endswith("holds: False\n")
     record = grader("check", "class/wrong.py", "--case", "large_rows", "--json", cwd=home).json[0]["cases"][0]
     for shown, key in ((obtained, "obtained"), (expected, "expected")):
         numbers = [float(n) for n in shown.replace("[", " ").replace("]", " ").split()]
@@ -134,8 +204,35 @@ def test_student_pages_show_nothing_of_hidden_cases_and_the_teachers_do(graded: 
 def test_no_line_is_longer_than_the_window(home: Path, columns: int) -> None:
     paths = [f"class/{name}.py" for name in ("wrong", "parameters", "misnamed", "leaks")]
     done = grader("check", *paths, "--all", cwd=home, NO_COLOR="1", COLUMNS=str(columns))
-    assert max(map(len, done.out.splitlines())) <= columns
+    lines = done.out.splitlines()
+    copied = [line for line in lines if line.startswith("reproduce it: ")]
+    assert copied and all(line.endswith(" --snippet") for line in copied)
+    assert max(len(line) for line in lines if line not in copied) <= columns
     assert "\x1b" not in done.out
+
+
+def test_no_line_ends_in_blanks(home: Path, tmp_path: Path) -> None:
+    checked = grader(
+        "check", *[f"class/{n}.py" for n in ("wrong", "right", "leaks", "empty")], "--all", cwd=home
+    )
+    graded = grader("grade", "class/right.py", "--out", tmp_path / "out", cwd=home)
+    for line in (checked.out + graded.out).splitlines():
+        assert line == line.rstrip()
+
+
+def test_every_report_names_the_isolation(home: Path, graded: tuple[Done, Path]) -> None:
+    names = ("right", "wrong", "empty")
+    shown = grader("check", *[f"class/{name}.py" for name in names], cwd=home).out
+    assert shown.splitlines().count("isolation: none (process, resource limits)") == len(names)
+    out = graded[1]
+    for name in names:
+        for folder in ("students", "teacher"):
+            assert "Isolation" in (out / folder / f"{name}.html").read_text("utf-8")
+    assert "Isolation" in (out / "index.html").read_text("utf-8")
+    rows = list(csv.DictReader((out / "gradebook.csv").read_text("utf-8-sig").splitlines()))
+    assert {row["isolation"] for row in rows} == {"none"}
+    for line in (out / "results.jsonl").read_text("utf-8").splitlines():
+        assert json.loads(line)["isolation"]["level"] == "none"
 
 
 def test_no_colour_is_used_where_nobody_sees_it(home: Path) -> None:

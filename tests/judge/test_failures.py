@@ -102,8 +102,10 @@ def failed(
         ),
         (
             failed("SystemExit"),
-            "The file ends the program (sys.exit or exit) in line 7 before it can be graded; "
-            'put that under if __name__ == "__main__":.',
+            (
+                "The file ends the program (sys.exit or exit) in line 7 before it can be graded; "
+                'put that under if __name__ == "__main__":.'
+            ),
         ),
         (failed("SyntaxError", "invalid syntax", line=3), "Line 3 is not valid Python: invalid syntax."),
         (failed("ImportError", "no tensorflow here"), "An import fails in line 7: no tensorflow here."),

@@ -70,7 +70,8 @@ def test_a_wrong_submission_loses_its_cases_and_is_told_the_first_clause(pack: P
     assert verdicts(result)["ones_row"] == "passed"
     passed = sum(v == "passed" for v in verdicts(result).values())
     assert result.message.startswith(f"{passed} of 9 checks passed; ")
-    assert result.message.endswith(": Scale.")
+    told = pack.exercise.clauses["scale"]
+    assert result.message.endswith(f": Scale. {told['text']}")
     assert result.score == sum(c.points for c in result.cases)
 
 
@@ -343,12 +344,11 @@ def test_only_failing_public_cases_have_details_and_only_the_first_few() -> None
 
 @pytest.mark.parametrize("state", ["timed_out", "crashed", "out_of_memory", "not_run"])
 def test_a_call_without_an_answer_has_no_hint_on_answers(state: Any) -> None:
-    pack = pack_of(case(hint="Look at the divisor."))
+    pack = pack_of(case(hint="Look at the divisor."), expected={"one": GOOD})
     steps = {"public": [StepOutcome(state, detail="it ended")]}
     (found,) = judge(context(pack), Execution(report={}, load=LOADED, steps=steps)).cases
     assert found.verdict != "passed" and found.hint == ""
     steps = {"public": [returned(GOOD + 1)]}
-    pack = pack_of(case(hint="Look at the divisor."), expected={"one": GOOD})
     (found,) = judge(context(pack), Execution(report={}, load=LOADED, steps=steps)).cases
     assert found.hint == "Look at the divisor."
 

@@ -92,7 +92,6 @@ def _warm_up(rules: Rules) -> None:
 
 def _seed() -> None:
     """The same submission gets the same random numbers in every run."""
-    random.seed(0)
     np.random.seed(0)
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -126,6 +125,8 @@ def _serve(
                 os._exit(71)
             libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            # Python seeds this one anew at every fork.
+            random.seed(0)
             guard.filename = job["filename"]
             limits.apply(job, in_use)
             child.live(job, rules)
