@@ -114,7 +114,7 @@ def build_parser() -> Parser:
     one.add_argument(
         "--snippet",
         action="store_true",
-        help="print Python text that makes the calls of the cases named by --case",
+        help="print Python text that makes the calls of the case named by --case and says whether it holds",
     )
 
     many = _command(

@@ -25,7 +25,7 @@ from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.intake.folders import collect
 from grader.judge.cases import judge_case
 from grader.outcomes import StepOutcome
-from grader.result import Result
+from grader.result import CaseResult, Result
 from grader.validation import KillMatrix, Validation, Weakness
 
 CROSSCHECK = 1e-12
@@ -219,7 +219,7 @@ class Validator:
                     self.weaknesses.append(Weakness(one.file, 1, "worked_submission", what))
                 if _is_mistake(one):
                     name = one.path.stem
-                    killed[name] = tuple(c.id for c in result.cases if _failed(c.verdict))
+                    killed[name] = tuple(c.id for c in result.cases if c.failed)
                     margin[name] = _with_margin(result)
         for name in killed:
             if not killed[name]:
@@ -239,13 +239,9 @@ def _is_mistake(worked: Worked) -> bool:
     return worked.expected.status == "failed" and worked.expected.policy.status != "violated"
 
 
-def _failed(verdict: str) -> bool:
-    return verdict not in ("passed", "skipped", "grader_fault")
-
-
 def _with_margin(result: Result) -> tuple[str, ...]:
-    def clear(case: Any) -> bool:
-        if not _failed(case.verdict):
+    def clear(case: CaseResult) -> bool:
+        if not case.failed:
             return False
         error = case.error
         return error is None or error.max_rel is None or error.max_rel >= FACTOR * error.tolerance

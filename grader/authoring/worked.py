@@ -86,7 +86,7 @@ def unknown_names(expected: Expected, pack: Pack) -> list[str]:
 
 def failing_clauses(cases: tuple[CaseResult, ...]) -> set[str]:
     """Clauses with at least one case that was judged and did not pass."""
-    return {c.clause for c in cases if c.verdict not in ("passed", "skipped", "grader_fault")}
+    return {c.clause for c in cases if c.failed}
 
 
 def disagreements(expected: Expected, result: Result) -> list[str]:

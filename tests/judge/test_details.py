@@ -163,7 +163,7 @@ def calls_of(pack: Pack, case: PackCase) -> list[Any]:
     for step in (plan[s] for s in case.steps):
         if isinstance(step, int):
             continue
-        arguments = []
+        arguments: list[Any] = []
         for placed in step:
             if isinstance(placed, PlacedArray):
                 *about, _ = seen(placed.read(block))
