@@ -200,7 +200,7 @@ class _Details:
 
 
 @dataclass(frozen=True)
-class _Case:
+class CaseView:
     """A case as it is shown; ``number`` makes its anchor, since an id may hold anything."""
 
     number: int
@@ -367,7 +367,7 @@ def submission_view(result: Result, factor: int) -> dict[str, Any]:
         tallies.setdefault(case.clause, _Tally()).add(at, case)
         shown = case.verdict != "passed"
         cases.append(
-            _Case(
+            CaseView(
                 at,
                 case,
                 titles[case.clause],
@@ -427,7 +427,7 @@ def submission_view(result: Result, factor: int) -> dict[str, Any]:
     }
 
 
-def _headline(result: Result, failing: Sequence[_Case]) -> str:
+def _headline(result: Result, failing: Sequence[CaseView]) -> str:
     if result.status == "passed":
         return "Full marks"
     if result.status == "not_loadable":
