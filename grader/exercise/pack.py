@@ -116,6 +116,11 @@ class Pack:
         """The steps of each phase."""
         return {name: read_plan(block) for name, block in self.blocks.items()}
 
+    @cached_property
+    def texts(self) -> dict[tuple[str, str, int], Any]:
+        """What was written out of the pack's arrays, kept: many submissions fail the same cases."""
+        return {}
+
     def expected(self, case: PackCase) -> NDArray[np.float64]:
         """The expected answer of a ``compare`` case."""
         return self.tensors[case.id]

@@ -47,7 +47,10 @@ def case_details(
     the student's frames), ``exception``, ``stdout``, ``stderr``, ``snippet``.
     """
     details: dict[str, Any] = {}
-    details["inputs"] = [_input(name, value) for name, value in pack.arguments(case)]
+    key = ("inputs", case.id, 0)
+    if key not in pack.texts:
+        pack.texts[key] = [_input(name, value) for name, value in pack.arguments(case)]
+    details["inputs"] = pack.texts[key]
     obtained, expected = judgement.obtained, judgement.expected
     if obtained is not None and obtained.size <= MAX_SHOWN:
         details["obtained"] = plain(obtained)
@@ -146,7 +149,12 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
         if not number and case.check == "earlier_answer_kept":
             lines.append("kept = answer.copy()")
     arrays = [name for name, value in arguments if isinstance(value, np.ndarray)]
-    expected = _literal(pack.expected(case)) if case.check == "compare" else ""
+    expected = ""
+    if case.check == "compare":
+        key = ("expected", case.id, 0)
+        if key not in pack.texts:
+            pack.texts[key] = _literal(pack.expected(case))
+        expected = pack.texts[key]
     return "\n".join([*lines, *_verdict(case, arrays, expected)]) + "\n"
 
 
@@ -180,8 +188,12 @@ def _imports(entry: str, filename: str) -> list[str]:
 
 def _assignments(pack: Pack, case: PackCase, call: int) -> list[str]:
     """Lines that make the arguments of one of the case's calls."""
-    lines = [f"{name} = {_literal(value)}" for name, value in pack.arguments(case, call)]
-    return lines + [f"{name}.flags.writeable = False" for name in _read_only(pack, case, call)]
+    key = ("assignments", case.id, call)
+    if key not in pack.texts:
+        lines = [f"{name} = {_literal(value)}" for name, value in pack.arguments(case, call)]
+        lines += [f"{name}.flags.writeable = False" for name in _read_only(pack, case, call)]
+        pack.texts[key] = tuple(lines)
+    return list(pack.texts[key])
 
 
 def _changes(pack: Pack, case: PackCase, call: int) -> list[str]:
