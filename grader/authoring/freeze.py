@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from grader.authoring.calibrate import HonestRuns, measure_case
@@ -9,10 +10,14 @@ from grader.authoring.strategies import draw_batch
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import assemble
 from grader.exercise.build import call_reference
-from grader.exercise.frozen import Frozen, Measured
+from grader.exercise.frozen import Descriptor, Frozen, Measured
 from grader.exercise.models import RandomCases
-from grader.exercise.reference import load_entry
-from grader.exercise.source import ExerciseSource
+from grader.exercise.reference import Entry, load_entry
+from grader.exercise.source import Entry as SourceEntry
+from grader.exercise.source import ExerciseSource, PlacedCase, drawn_case
+
+# Looser than this, a tolerance of a drawn case tells too little apart to be worth its place.
+WELL_CONDITIONED = 1e-4
 
 
 def freeze(source: ExerciseSource, progress: Callable[[str], None] = lambda case: None) -> Frozen:
@@ -26,23 +31,67 @@ def freeze(source: ExerciseSource, progress: Callable[[str], None] = lambda case
         ExerciseError: Faults of cases, all that were found.
         GraderError: Hypothesis, torch or a module of the reference is missing.
     """
+    entry_point = load_entry(source.reference_folder, "model", source.exercise.entry)
+    runs = HonestRuns(source.reference_folder)
+    measurer = _Measurer(source, entry_point, runs, progress)
     batches = {
-        entry.spec.id: draw_batch(source.exercise, entry)
+        entry.spec.id: measurer.choose(entry)
         for entry in source.entries
         if isinstance(entry.spec, RandomCases)
     }
-    entry_point = load_entry(source.reference_folder, "model", source.exercise.entry)
-    runs = HonestRuns(source.reference_folder)
     measured: dict[str, Measured] = {}
     problems: list[Problem] = []
     for placed in source.cases(batches):
-        progress(placed.case.id)
         try:
-            assembled = assemble(source.exercise, placed)
-            answers = call_reference(entry_point, assembled)
-            measured[placed.case.id] = measure_case(runs, assembled, answers)
+            measured[placed.case.id] = measurer.measure(placed)
         except ExerciseError as error:
             problems += error.problems
     if problems:
         raise ExerciseError(problems)
     return Frozen(sources=source.digest, batches=batches, cases=measured)
+
+
+class _Measurer:
+    def __init__(
+        self, source: ExerciseSource, entry_point: Entry, runs: HonestRuns, progress: Callable[[str], None]
+    ) -> None:
+        self.source = source
+        self.entry_point = entry_point
+        self.runs = runs
+        self.progress = progress
+
+    def measure(self, placed: PlacedCase) -> Measured:
+        """What is frozen of a case. Raises ExerciseError."""
+        self.progress(placed.case.id)
+        assembled = assemble(self.source.exercise, placed)
+        return measure_case(self.runs, assembled, call_reference(self.entry_point, assembled))
+
+    def choose(self, entry: SourceEntry) -> list[Descriptor]:
+        """A batch's members: drawn ones on which honest runs differ much are replaced by the next drawn.
+
+        Nobody chose the numbers of a drawn case, so some make honest float32 lose most of its digits (two
+        features that are nearly equal); the tolerance that follows would let mistakes through.
+        """
+        spec = entry.spec
+        assert isinstance(spec, RandomCases)
+        count = spec.random.count
+        drawn = draw_batch(self.source.exercise, entry, spares=2 * count)
+        kept: list[Descriptor] = []
+        poor: list[tuple[float, int]] = []
+        for number, descriptor in enumerate(drawn):
+            if len(kept) == count:
+                break
+            case = drawn_case(spec, len(kept) + 1, descriptor)
+            place = (entry.group, entry.file, entry.line)
+            try:
+                tolerance = self.measure(
+                    PlacedCase(case, *place, dtype=descriptor.dtype, drawn=True)
+                ).tolerance
+            except ExerciseError:
+                tolerance = math.inf
+            if tolerance is None or tolerance <= WELL_CONDITIONED:
+                kept.append(descriptor)
+            else:
+                poor.append((tolerance, number))
+        # Where too few are left, the best of the others are taken, and what is wrong with them is told.
+        return kept + [drawn[number] for _, number in sorted(poor)[: count - len(kept)]]

@@ -80,9 +80,9 @@ def _mostly_minimal(descriptor: Descriptor, batch: RandomBatch) -> bool:
     return 2 * sum(descriptor.dims[name] == batch.dims[name].from_ for name in free) > len(free)
 
 
-def draw_batch(exercise: Exercise, entry: Entry) -> list[Descriptor]:
+def draw_batch(exercise: Exercise, entry: Entry, *, spares: int = 0) -> list[Descriptor]:
     """The batch's descriptors: as many as asked for; no two of the same dims, and none with mostly the
-    smallest dims, while others are left.
+    smallest dims, while others are left. Up to ``spares`` further ones follow, to take the place of some.
 
     The same seed gives the same batch with the same version of Hypothesis; what was drawn is frozen, so
     that no later version matters.
@@ -133,7 +133,7 @@ def draw_batch(exercise: Exercise, entry: Entry) -> list[Descriptor]:
     # loaded: such seeds would give related arrays, and others in another process.
     chosen = [
         replace(descriptor, seed=_member_seed(batch.seed, number))
-        for number, descriptor in enumerate((fresh + spare)[: batch.count], start=1)
+        for number, descriptor in enumerate((fresh + spare)[: batch.count + spares], start=1)
     ]
     if len(chosen) < batch.count:
         message = f"{spec.id}: only {len(chosen)} of {batch.count} cases could be drawn; widen the ranges"
