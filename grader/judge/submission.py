@@ -320,6 +320,9 @@ def _sentence(
     full = "Full marks, but " if score >= maximum else ""
     public = [c for c in counted if c.visibility == "public"]
     if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
+        if public[0].verdict != "wrong_value":
+            # A call that gives no answer, or one of another kind, says more than a clause does.
+            return f"{passed} of {len(cases)} checks passed; nearly every check fails. {public[0].message}"
         said = "nearly every check fails, so look for something that all of them need"
         return f"{passed} of {len(cases)} checks passed; {said}, and begin with {public[0].id}."
     clause = rank_broken(cases, pack.exercise.clauses)[0]
