@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
+from support.small import freeze_exercise, write_exercise
+
+from grader.exercise.frozen import Frozen
 
 # No test may depend on how fast the machine is.
 settings.register_profile(
@@ -17,3 +22,19 @@ def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
     """Packs are cached in a folder of the test's own, and no root is taken from the environment."""
     monkeypatch.setenv("GRADER_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("GRADER_ROOT", raising=False)
+
+
+@pytest.fixture(scope="session")
+def frozen(tmp_path_factory: pytest.TempPathFactory) -> Frozen:
+    """What freezing the small exercise finds."""
+    root = tmp_path_factory.mktemp("frozen")
+    write_exercise(root)
+    return freeze_exercise(root)
+
+
+@pytest.fixture
+def root(tmp_path: Path, frozen: Frozen) -> Path:
+    """A root of the test's own with the small exercise, frozen."""
+    folder = write_exercise(tmp_path)
+    (folder / "frozen.json").write_text(frozen.dumps(), "utf-8")
+    return tmp_path

@@ -39,7 +39,6 @@ class Ended:
 
     code: int
     cpu_s: float
-    peak_kib: int
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class ForkServer:
     def reap(self) -> Ended:
         """How the child ended that was started last; waits for its end."""
         answer, _ = self._receive()
-        return Ended(answer["code"], answer["cpu_s"], answer["peak_kib"])
+        return Ended(answer["code"], answer["cpu_s"])
 
     def close(self) -> None:
         """End the server and a child of it that still runs."""

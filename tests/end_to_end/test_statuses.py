@@ -166,8 +166,25 @@ def test_a_stale_exercise_says_how_to_refresh_it(root: Path) -> None:
     assert done.status == 2 and "grader validate row_scale --write" in done.err
     assert done.json["schema"] == "grader.batch/1"
     refreshed = grader("validate", "row_scale", "--write", "--fast", cwd=root)
-    assert refreshed.status in (0, 1), refreshed.err
+    assert refreshed.status == 0, refreshed.out + refreshed.err
     assert grader("check", "ann.py", cwd=root).status == 0
+
+
+@pytest.mark.slow
+def test_validate_ends_with_1_and_a_line_for_each_weakness(root: Path) -> None:
+    path = root / "cases" / "row_scale" / "checks.yaml"
+    text = path.read_text()
+    weakened = text.replace("  requires:\n  - ones_row\n", "")
+    assert weakened != text
+    path.write_text(weakened)
+    done = grader("validate", "row_scale", "--fast", "--json", cwd=root)
+    assert done.status == 1 and done.json["sound"] is False
+    assert {w["code"] for w in done.json["weaknesses"]} == {"trivial_answer_scores"}
+    shown = grader("validate", "row_scale", "--fast", cwd=root)
+    assert shown.status == 1
+    told = [line for line in shown.out.splitlines() if "trivial_answer_scores" in line]
+    assert len(told) == len(done.json["weaknesses"])
+    assert all(line.startswith("cases/row_scale/exercise.yaml:1: ") for line in told)
 
 
 def test_a_missing_reference_is_told(root: Path) -> None:

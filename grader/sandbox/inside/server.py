@@ -149,6 +149,5 @@ def _serve(
     answer = {
         "code": os.waitstatus_to_exitcode(status),
         "cpu_s": usage.ru_utime + usage.ru_stime,
-        "peak_kib": usage.ru_maxrss,
     }
     control.send(json.dumps(answer).encode())
