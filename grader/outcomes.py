@@ -122,6 +122,7 @@ class LoadOutcome:
         callable: It can be called.
         type: Name of its type.
         names: Other names bound at module level.
+        needs: A package of a heavier fork server that was asked for, or an empty text.
     """
 
     state: State
@@ -129,6 +130,7 @@ class LoadOutcome:
     callable: bool = False
     type: str = ""
     names: tuple[str, ...] = ()
+    needs: str = ""
     failure: Failure | None = None
     detail: str = ""
     stdout: str = ""
@@ -144,6 +146,7 @@ class Execution:
         report: The policy check's report as the child wrote it before any of the student's code ran.
         load: How loading went; None when it was not tried.
         steps: Outcomes of each phase's steps.
+        findings: What was seen of banned helpers in the recorded calls, as the children report.
         cpu_s: Processor time of all children, as the kernel counted it.
         call_cpu_s: Processor time of load and calls, as the children report.
         children: How many processes it took.
@@ -153,6 +156,7 @@ class Execution:
     report: Mapping[str, Any] | None
     load: LoadOutcome | None
     steps: Mapping[str, list[StepOutcome]]
+    findings: tuple[Mapping[str, Any], ...] = ()
     cpu_s: float = 0.0
     call_cpu_s: float = 0.0
     children: int = 0

@@ -13,7 +13,8 @@ server: ForkServer | None = None
 def start() -> None:
     """Start one; without it the command starts its own."""
     global server
-    from grader.sandbox.server import ForkServer, SandboxError
+    from grader.sandbox.children import SandboxError
+    from grader.sandbox.server import ForkServer
 
     try:
         server = ForkServer()

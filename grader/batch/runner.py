@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
+import hashlib
+import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.judge import submission as judging
 from grader.outcomes import Execution
 from grader.result import Isolation, Result, SubmissionInfo
+from grader.sandbox.analyst import Analysis, Analyst
+from grader.sandbox.children import PackageMissingError, SandboxError
 from grader.sandbox.execution import Phase, Program, execute
-from grader.sandbox.server import SERVER_KINDS, ForkServer, PackageMissingError, SandboxError
+from grader.sandbox.levels import probe
+from grader.sandbox.server import KINDS, ForkServer
 from grader.sandbox.watch import Limits
 
-# From the lightest to the heaviest: a submission goes to the lightest that has what it imports.
-KINDS = tuple(SERVER_KINDS)
-LAYERS = ("process", "resource limits")
+# How many calls of a phase are recorded where that is slow.
+RECORDED_CALLS = 3
 
 
 class Runner:
@@ -33,6 +39,8 @@ class Runner:
     def __init__(self, pack: Pack, started: ForkServer | None = None) -> None:
         self.pack = pack
         self._servers: dict[str, ForkServer] = {}
+        self._analyst: Analyst | None = None
+        self._isolation = Isolation(*probe())
         if started is not None:
             started.configure(pack.exercise.packages, pack.exercise.policy)
             self._servers[started.kind] = started
@@ -66,6 +74,10 @@ class Runner:
 
     def close(self) -> None:
         """End all fork servers."""
+        if self._analyst is not None:
+            with contextlib.suppress(SandboxError):
+                self._analyst.close()
+            self._analyst = None
         for server in self._servers.values():
             server.close()
         self._servers.clear()
@@ -73,17 +85,16 @@ class Runner:
     def grade(self, submission: Submission) -> Result:
         """The Result record of one submission; never raises for anything that the submission does."""
         begin = time.perf_counter()
-        context = self._context(submission)
         if submission.source is None:
-            return judging.not_loadable(context, submission.problem)
+            return judging.not_loadable(self._context(submission), submission.problem)
         try:
             execution = self._execute(submission, submission.source)
-            return judging.judge(context, execution, wall_s=time.perf_counter() - begin)
+            return judging.judge(self._context(submission), execution, wall_s=time.perf_counter() - begin)
         except SandboxError as error:
-            return judging.grader_fault(context, str(error))
+            return judging.grader_fault(self._context(submission), str(error))
         except Exception as error:
             # Whatever fails here is ours: it must neither cost the student points nor stop the class.
-            return judging.grader_fault(context, f"{type(error).__name__}: {error}")
+            return judging.grader_fault(self._context(submission), f"{type(error).__name__}: {error}")
 
     def fault(self, submission: Submission, message: str) -> Result:
         """The record that says that the grader itself failed on a submission."""
@@ -95,41 +106,45 @@ class Runner:
             submission=SubmissionInfo(
                 submission.id, submission.name, submission.members, submission.path, submission.digest
             ),
-            isolation=Isolation("none", LAYERS),
+            isolation=self._isolation,
             notes=submission.notes,
         )
 
     def _execute(self, submission: Submission, source: str) -> Execution:
         program = Program(source, submission.filename, submission.module, self.pack.exercise.entry)
-        kind = self._guess(source)
         for attempt in range(2):
             try:
-                return self._execute_on(kind, program)
+                return self._run(program)
             except PackageMissingError:
                 raise
             except SandboxError:
                 # A fork server may die of what the machine does to it; a second failure is told.
                 if attempt:
                     raise
-                for server in self._servers.values():
-                    server.close()
-                self._servers.clear()
+                self.close()
         raise AssertionError("unreachable")
 
-    def _execute_on(self, kind: str, program: Program) -> Execution:
-        needed = kind
+    def _run(self, program: Program) -> Execution:
+        analysis = self._analyze(program)
+        if analysis.problem or analysis.report.get("syntax_error"):
+            return Execution(analysis.report, None, {}, cpu_s=analysis.cpu_s)
+        kind = self._kind_for(analysis.report)
+        while True:
+            server = self.start(kind)
+            server.wait_ready()
+            self._isolation = Isolation(server.level, server.layers)
+            phases = self._phases_for(kind, program)
+            execution = execute(server, program, phases, self._limits, report=analysis.report)
+            needed = execution.load.needs if execution.load is not None else ""
+            if needed not in KINDS or KINDS.index(needed) <= KINDS.index(kind):
+                return replace(execution, cpu_s=execution.cpu_s + analysis.cpu_s)
+            # It asked for the package in a way that the policy check did not see.
+            kind = needed
 
-        def go_on(report: Mapping[str, Any]) -> bool:
-            nonlocal needed
-            if report.get("syntax_error"):
-                return False
-            needed = max(kind, self._kind_for(report), key=KINDS.index)
-            return needed == kind
-
-        execution = execute(self.start(kind), program, self._phases, self._limits, go_on=go_on)
-        if needed == kind:
-            return execution
-        return execute(self.start(needed), program, self._phases, self._limits, report=execution.report)
+    def _analyze(self, program: Program) -> Analysis:
+        if self._analyst is None:
+            self._analyst = Analyst(self.start("numpy"), self._limits.memory)
+        return self._analyst.analyze(program.source, program.filename, program.entry)
 
     def _kind_for(self, report: Mapping[str, Any]) -> str:
         imports = report.get("imports")
@@ -138,12 +153,29 @@ class Runner:
         wanted = [k for k in KINDS if k in roots and k in self.pack.exercise.packages]
         return wanted[-1] if wanted else "numpy"
 
-    def _guess(self, source: str) -> str:
-        """The kind that the text of the import statements asks for; the policy check corrects it."""
-        for kind in reversed(KINDS):
-            if kind in self._servers and re.search(rf"^\s*(?:import|from)\s+{kind}\b", source, re.MULTILINE):
-                return kind
-        return "numpy"
+    def _phases_for(self, kind: str, program: Program) -> list[Phase]:
+        """The phases, with the calls chosen in which the use of banned helpers is looked for."""
+        digest = hashlib.sha256(f"{self.pack.id}\n{program.source}".encode("utf-8", "surrogatepass")).digest()
+        chosen = random.Random(digest)
+        return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
+
+
+def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...]:
+    """Numbers of the calls to record.
+
+    Where recording costs nothing that is every call. With torch it costs several times the call itself: a few
+    of the larger half of the calls, which no submission can foresee, as the choice hangs on the whole pack.
+    """
+    calls = [n for n, step in enumerate(phase.plan) if not isinstance(step, int)]
+    if kind != "torch":
+        return tuple(calls)
+
+    def size(number: int) -> int:
+        step = phase.plan[number]
+        return 0 if isinstance(step, int) else sum(a.length for a in step if isinstance(a, PlacedArray))
+
+    larger = sorted(calls, key=size)[len(calls) // 2 :]
+    return tuple(sorted(chosen.sample(larger, min(RECORDED_CALLS, len(larger)))))
 
 
 def _largest_answer(pack: Pack, phase: str) -> int:

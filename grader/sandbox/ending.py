@@ -6,8 +6,8 @@ import signal
 from dataclasses import dataclass
 
 from grader.outcomes import State
-from grader.sandbox.printed import Printed
-from grader.sandbox.server import Ended
+from grader.sandbox.children import Ended, SandboxError
+from grader.sandbox.inside.protocol import NOT_CONFINED
 
 
 @dataclass
@@ -17,15 +17,28 @@ class Stopped:
     reason: str
 
 
-def how_it_ended(
-    stopped: Stopped | None, ended: Ended | None, printed: Printed, filename: str
-) -> tuple[State, str]:
-    """State and words for a child that ended early."""
+def check_confined(ended: Ended) -> None:
+    """Raise SandboxError for a child that found that it could not be confined, and so did nothing."""
+    if ended.code == NOT_CONFINED:
+        raise SandboxError("a process could not be confined")
+
+
+def how_it_ended(stopped: Stopped | None, ended: Ended | None, raw: str, filename: str) -> tuple[State, str]:
+    """State and words for a child that ended early.
+
+    Args:
+        stopped: Why the judge ended it, if it did.
+        ended: How it ended, where that is known.
+        raw: What reached its standard error past Python.
+        filename: The student's file.
+    """
     if stopped is not None:
         return "timed_out", stopped.reason
+    if ended is not None and ended.out_of_memory:
+        return "out_of_memory", "the process used more memory than is allowed"
     if ended is None:
         return "crashed", "the process ended early"
-    if "OpenBLAS" in printed.raw and "llocat" in printed.raw:
+    if "OpenBLAS" in raw and "llocat" in raw:
         return "out_of_memory", "numpy's matrix library got no memory"
     if ended.code >= 0:
         return "crashed", f"the process ended itself with exit code {ended.code}, as os._exit does"
@@ -37,7 +50,7 @@ def how_it_ended(
         name = signal.Signals(-ended.code).name
     except ValueError:
         name = f"signal {-ended.code}"
-    line = _crash_line(printed.raw, filename)
+    line = _crash_line(raw, filename)
     return "crashed", f"the process crashed ({name}){line}"
 
 

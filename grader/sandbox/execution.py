@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import select
-import signal
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from grader.exercise.calls import PlacedArgument, PlacedArray
 from grader.outcomes import DamagedError, Execution, LoadOutcome, State, StepOutcome
 from grader.sandbox import records
+from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
 from grader.sandbox.ending import Stopped, how_it_ended
-from grader.sandbox.inside import child as inside
-from grader.sandbox.inside import slots, streams
-from grader.sandbox.memory import SharedMemory, read_only_file
+from grader.sandbox.inside import protocol, slots
+from grader.sandbox.layout import Layout
 from grader.sandbox.printed import Printed
 from grader.sandbox.records import Record
-from grader.sandbox.server import Ended, ForkServer, Running, SandboxError
-from grader.sandbox.watch import IDLE_FACTOR, Limits, Watch
+from grader.sandbox.watch import IDLE_FACTOR, TICK_SECONDS, Limits, Watch
 
 MAX_TIMEOUTS = 3
 MAX_CRASHES = 20
-TOO_COMPLEX = {
-    "rule": "too_complex",
-    "helper": "",
-    "line": 1,
-    "column": 1,
-    "found": "static",
-    "message": "The policy check found more than can be listed; look at the file.",
-}
-TICK_SECONDS = 0.05
-DESCRIPTION_ROOM = 8 << 10
 
 
 @dataclass(frozen=True)
@@ -64,74 +48,88 @@ class Phase:
         block: Plan and arrays, see `grader.exercise.calls`.
         plan: The same plan as placed arguments.
         answer_bytes: Size of the largest expected answer.
+        recorded: Numbers of the steps in which the use of banned helpers is looked for.
     """
 
     name: str
     block: bytes
     plan: list[list[PlacedArgument] | int]
     answer_bytes: int
+    recorded: tuple[int, ...] = ()
 
 
 def execute(
-    server: ForkServer,
+    server: Server,
     program: Program,
     phases: list[Phase],
     limits: Limits,
     *,
     report: Mapping[str, Any] | None = None,
-    go_on: Callable[[Mapping[str, Any]], bool] = lambda report: True,
 ) -> Execution:
     """Run a submission.
 
     Args:
-        server: Where its children are forked.
+        server: Where its children are started.
         program: The submission.
         phases: The calls, in order; a phase's inputs reach the child only when it begins.
         limits: What it may use.
-        report: The policy report of an earlier execution; without one the child makes it first.
-        go_on: Decides on the policy report whether the module is run at all.
+        report: The policy report, which is passed on.
 
     Raises:
-        SandboxError: The fork server failed.
+        SandboxError: The sandbox failed.
     """
-    return _Run(server, program, phases, limits, report, go_on).run()
+    return _Run(server, program, phases, limits, report).run()
 
 
 @dataclass
 class _Life:
-    """One child's shared memory and what was read from it."""
+    """One child, its shared memory, and where the records of the phases that it began are."""
 
-    out: SharedMemory
-    log: SharedMemory
-    blocks: dict[str, SharedMemory] = field(default_factory=dict)
+    child: Child
+    memory: Memory
+    layout: Layout
     first: dict[str, int] = field(default_factory=dict)
-    slot: dict[str, int] = field(default_factory=dict)
+
+    def record(self, slot: int) -> Record | None:
+        """One record; None when it was never begun or is damaged."""
+        fields = records.read_table(self.memory, slot, 1)[0]
+        try:
+            return records.read_record(self.memory, fields, self.layout.data, self.layout.room)
+        except DamagedError:
+            return None
+
+    def progress(self) -> int:
+        """The number of the record being worked on."""
+        number: int = slots.PROGRESS.unpack(self.memory.read(0, slots.PROGRESS.size))[0]
+        return number
 
 
 class _Run:
     def __init__(
         self,
-        server: ForkServer,
+        server: Server,
         program: Program,
         phases: list[Phase],
         limits: Limits,
         report: Mapping[str, Any] | None,
-        go_on: Callable[[Mapping[str, Any]], bool],
     ) -> None:
         self.server = server
         self.program = program
         self.phases = phases
         self.limits = limits
         self.report = report
-        self.go_on = go_on
         self.load: LoadOutcome | None = None
         self.steps: dict[str, list[StepOutcome]] = {phase.name: [] for phase in phases}
+        self.findings: list[Mapping[str, Any]] = []
         self.cpu_s = self.call_cpu_s = self.idle_s = 0.0
         self.children = self.timeouts = self.crashes = 0
         self.truncated = False
-        largest = max((phase.answer_bytes for phase in phases), default=0)
-        self.slot_size = -(-(2 * largest + DESCRIPTION_ROOM) // 4096) * 4096
-        self.log_size = streams.PARTS * (limits.output + streams.HEADER)
+        self.source = program.source.encode("utf-8", "surrogatepass")
+        self.slots: dict[str, int] = {}
+        slot = slots.FIRST_STEP
+        for phase in phases:
+            self.slots[phase.name] = slot
+            slot += len(phase.plan)
 
     # --- the whole submission ------------------------------------------------------------
 
@@ -142,6 +140,7 @@ class _Run:
             report=self.report,
             load=self.load,
             steps=self.steps,
+            findings=tuple(self.findings),
             cpu_s=self.cpu_s,
             call_cpu_s=self.call_cpu_s,
             children=self.children,
@@ -149,8 +148,7 @@ class _Run:
         )
 
     def _something_left(self) -> bool:
-        left = [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
-        if not left:
+        if not self._unfinished():
             return False
         if self.cpu_s >= self.limits.seconds or self.idle_s >= IDLE_FACTOR * self.limits.seconds:
             self._give_up("timed_out", f"the {self.limits.seconds:g} s for all calls together were used up")
@@ -163,6 +161,9 @@ class _Run:
             return False
         return True
 
+    def _unfinished(self) -> list[Phase]:
+        return [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
+
     def _give_up(self, state: State, detail: str) -> None:
         for phase in self.phases:
             missing = len(phase.plan) - len(self.steps[phase.name])
@@ -173,148 +174,109 @@ class _Run:
     def _one_child(self) -> bool:
         """Run one child as far as it gets; False when no other one is wanted."""
         self.children += 1
-        count = slots.FIRST_STEP_SLOT + sum(len(p.plan) for p in self.phases)
-        with contextlib.ExitStack() as stack:
-            out = stack.enter_context(SharedMemory(slots.total_size(count, self.slot_size)))
-            log = stack.enter_context(SharedMemory(self.log_size))
-            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            stack.enter_context(ours)
-            source = read_only_file(self.program.source.encode("utf-8", "surrogatepass"))
-            life = _Life(out, log)
+        layout = Layout(
+            source=len(self.source),
+            blocks=[len(phase.block) for phase in self.phases],
+            steps=sum(len(phase.plan) for phase in self.phases),
+            answer=max((phase.answer_bytes for phase in self.phases), default=0),
+            output=self.limits.output,
+        )
+        memory = self.server.memory(layout.size)
+        try:
+            memory.write(layout.source[0], self.source)
             job = {
-                "analyze": self.report is None,
+                "role": "submission",
                 "entry": self.program.entry,
                 "filename": self.program.filename,
                 "module": self.program.module,
-                "out_size": out.size,
-                "log_size": log.size,
-                "slot_size": self.slot_size,
                 "memory": self.limits.memory,
                 "seconds": self.limits.seconds,
+                **layout.to_job(),
             }
+            child = self.server.start(job, memory)
             try:
-                running = self.server.fork(job, [source, out.descriptor, log.descriptor, theirs.fileno()])
+                life = _Life(child, memory, layout)
+                confined, stopped = self._talk(life)
+                ended = child.reap()
+                self.cpu_s += ended.cpu_s
+                if not confined:
+                    raise SandboxError(f"a process ended before it was confined (exit code {ended.code})")
+                return self._after(life, ended, stopped)
             finally:
-                os.close(source)
-                theirs.close()
-            stack.callback(os.close, running.pidfd)
-            with self._ending(running):
-                wanted, stopped = self._talk(ours, running, life, stack)
-            ended = self.server.reap()
-            self.cpu_s += ended.cpu_s
-            return self._after(life, ended, stopped, wanted)
+                child.close()
+        finally:
+            memory.close()
 
-    @contextlib.contextmanager
-    def _ending(self, running: Running) -> Iterator[None]:
-        """Whatever happens here, the child does not outlive it."""
-        try:
-            yield
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(running.pidfd, signal.SIGKILL)
-            self.server.reap()
-            raise
-
-    def _talk(
-        self, ours: socket.socket, running: Running, life: _Life, stack: contextlib.ExitStack
-    ) -> tuple[bool, Stopped | None]:
+    def _talk(self, life: _Life) -> tuple[bool, Stopped | None]:
         """Follow a child until it is dead.
 
         Returns:
-            Whether the submission is to be run on when the child ended early, and why the judge ended it.
+            Whether it was confined, and why the judge ended it, if it did.
         """
-        watch = Watch(running, life.out, self.limits, self.cpu_s, self.idle_s)
-        poll = select.poll()
-        poll.register(running.pidfd, select.POLLIN)
-        poll.register(ours, select.POLLIN)
-        wanted = True
-        stopped: Stopped | None = None
-        pending = [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
+        child = life.child
+        watch = Watch(child, life.progress, self.limits, self.cpu_s, self.idle_s)
+        pending = self._unfinished()
         current: Phase | None = None
+        stopped: Stopped | None = None
         # What an honest child says next. Student code can say anything: what comes out of turn is not heard,
         # or a phase's inputs could be had before the phase before it is over and read.
-        awaited = inside.ANALYZED if self.report is None else inside.LOADED
+        awaited = protocol.CONFINED
         while True:
-            events = dict(poll.poll(TICK_SECONDS * 1000))
-            if ours.fileno() in events:
-                message = _receive(ours)
-                if not message:
-                    poll.unregister(ours)
-                elif message != awaited:
-                    pass
-                elif message == inside.ANALYZED:
-                    awaited = inside.LOADED
-                    self.report = self._read_report(life)
-                    wanted = self.go_on(self.report)
-                    if wanted:
-                        _send(ours, b"G")
-                    else:
-                        ours.shutdown(socket.SHUT_RDWR)
+            message, ended = child.wait(TICK_SECONDS)
+            if message != awaited or stopped is not None:
+                if ended and not message:
+                    self.idle_s += watch.idle
+                    return awaited != protocol.CONFINED, stopped
+                if stopped is None and (reason := watch.over(loading=current is None)):
+                    stopped = Stopped(reason)
+                    child.kill()
+            elif message == protocol.CONFINED:
+                awaited = protocol.LOADED
+            else:
+                awaited = protocol.PHASE_DONE
+                if message == protocol.LOADED:
+                    self._take_load(life)
+                elif current is not None:
+                    self._take_steps(life, current, finished=True)
+                    current = None
+                if self.load is not None and self.load.callable and pending:
+                    current = pending.pop(0)
+                    self._begin_phase(life, current)
                 else:
-                    awaited = inside.PHASE_DONE
-                    if message == inside.LOADED:
-                        self._take_load(life)
-                    elif current is not None:
-                        self._take_steps(life, current, finished=True)
-                        current = None
-                    loaded = self.load is not None and self.load.callable
-                    if loaded and pending:
-                        current = pending.pop(0)
-                        self._begin_phase(ours, life, current, stack)
-                    else:
-                        ours.shutdown(socket.SHUT_RDWR)
-            if running.pidfd in events:
-                self.idle_s += watch.idle
-                return wanted, stopped
-            if stopped is None and (reason := watch.over(loading=current is None)):
-                stopped = Stopped(reason)
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(running.pidfd, signal.SIGKILL)
+                    child.hang_up()
 
-    def _begin_phase(
-        self, ours: socket.socket, life: _Life, phase: Phase, stack: contextlib.ExitStack
-    ) -> None:
-        block = stack.enter_context(SharedMemory(content=phase.block))
-        slot = slots.FIRST_STEP_SLOT
-        for other in self.phases:
-            if other is phase:
-                break
-            slot += len(other.plan)
-        life.blocks[phase.name] = block
-        life.slot[phase.name] = slot
+    def _begin_phase(self, life: _Life, phase: Phase) -> None:
+        number = self.phases.index(phase)
+        life.memory.write(life.layout.blocks[number][0], phase.block)
         life.first[phase.name] = len(self.steps[phase.name])
-        message = {"size": block.size, "slot": slot, "first": life.first[phase.name]}
-        with contextlib.suppress(OSError):
-            socket.send_fds(ours, [json.dumps(message).encode()], [block.descriptor])
+        message = {
+            "number": number,
+            "slot": self.slots[phase.name],
+            "first": life.first[phase.name],
+            "recorded": phase.recorded,
+        }
+        life.child.tell(json.dumps(message).encode())
 
     # --- reading what a child left ---------------------------------------------------------
 
-    def _read_report(self, life: _Life) -> Mapping[str, Any]:
-        record = self._record(life, slots.POLICY_SLOT)
-        if record is not None and record.state == slots.DONE:
-            return record.description
-        if record is not None and record.state == slots.RAISED:
-            failure = records.read_failure(record.description)
-            raise SandboxError(f"the policy check failed: {failure.type}: {failure.message}")
-        # More findings than fit: never silently clean.
-        return {"suspicious": [TOO_COMPLEX]}
-
-    def _record(self, life: _Life, slot: int) -> Record | None:
-        try:
-            return records.read_record(life.out.map, slot, self.slot_size)
-        except DamagedError:
-            return None
+    def _printed(self, life: _Life) -> Printed:
+        printed = Printed(life.memory, life.layout.log[0], self.limits.output)
+        self.truncated |= printed.cut
+        return printed
 
     def _take_load(self, life: _Life, stopped: Stopped | None = None, ended: Ended | None = None) -> None:
-        record = self._record(life, slots.LOAD_SLOT)
-        printed = Printed(life.log, self.limits.output)
         if self.load is not None and self.load.callable:
             return
+        record = life.record(slots.LOAD)
+        printed = self._printed(life)
         if record is None or record.state == slots.STARTED:
-            state, detail = how_it_ended(stopped, ended, printed, self.program.filename)
+            state, detail = how_it_ended(stopped, ended, printed.raw, self.program.filename)
             self.load = LoadOutcome(state, detail=detail, stdout=printed.out(0), stderr=printed.err(0))
-        elif record.state == slots.DONE:
-            said = record.description
+            return
+        said = record.description
+        needs = records.text_of(said.get("needs"), 100)
+        out, err = printed.out(record.stdout), printed.err(record.stderr)
+        if record.state == slots.DONE:
             names = said.get("names")
             self.load = LoadOutcome(
                 "returned",
@@ -322,20 +284,21 @@ class _Run:
                 callable=said.get("callable") is True,
                 type=records.text_of(said.get("type"), 100),
                 names=tuple(records.text_of(n, 100) for n in names[:500]) if isinstance(names, list) else (),
-                stdout=printed.out(record.stdout),
-                stderr=printed.err(record.stderr),
+                needs=needs,
+                stdout=out,
+                stderr=err,
                 cpu_s=record.cpu_s,
             )
         else:
             self.load = LoadOutcome(
                 "out_of_memory" if record.state == slots.OUT_OF_MEMORY else "raised",
-                failure=records.read_failure(record.description),
-                stdout=printed.out(record.stdout),
-                stderr=printed.err(record.stderr),
+                failure=records.read_failure(said),
+                needs=needs,
+                stdout=out,
+                stderr=err,
                 cpu_s=record.cpu_s,
             )
         self.call_cpu_s += self.load.cpu_s
-        self.truncated |= printed.cut
 
     def _take_steps(
         self,
@@ -347,31 +310,24 @@ class _Run:
         ended: Ended | None = None,
     ) -> None:
         """Read the outcomes of a phase: all of them, or those up to the step in which the child ended."""
-        first, base = life.first[phase.name], life.slot[phase.name]
-        after = bytes(life.blocks[phase.name].map[: len(phase.block)])
-        printed = Printed(life.log, self.limits.output)
-        self.truncated |= printed.cut
+        first = life.first[phase.name]
+        at, length = life.layout.blocks[self.phases.index(phase)]
+        overwritten = _overwritten(phase, life.memory.read(at, length))
+        printed = self._printed(life)
+        self._take_findings(life)
         found: list[Record | None] = []
         damaged: set[int] = set()
-        for number in range(len(phase.plan)):
+        table = records.read_table(life.memory, self.slots[phase.name], len(phase.plan))
+        for number, fields in enumerate(table):
             try:
-                found.append(records.read_record(life.out.map, base + number, self.slot_size))
+                found.append(records.read_record(life.memory, fields, life.layout.data, life.layout.room))
             except DamagedError:
                 damaged.add(number)
                 found.append(None)
-        overwritten = _overwritten(phase, after)
-        # Where the output of the next step that began starts, which is where this one's ends.
-        ends: list[tuple[int, int] | None] = [None] * len(found)
-        for number in range(len(found) - 2, -1, -1):
-            after_it = found[number + 1]
-            ends[number] = (after_it.stdout, after_it.stderr) if after_it else ends[number + 1]
+        outputs = _segments(found, printed)
         for number in range(first, len(phase.plan)):
             record = found[number]
-            following = ends[number]
-            stdout, stderr = ("", "")
-            if record:
-                stdout = printed.out(record.stdout, following[0] if following else None)
-                stderr = printed.err(record.stderr, following[1] if following else None)
+            stdout, stderr = outputs[number]
             if record is None or record.state == slots.STARTED:
                 if number in damaged:
                     outcome = StepOutcome("crashed", detail="the call left a damaged answer")
@@ -382,33 +338,32 @@ class _Run:
                 elif finished:
                     outcome = StepOutcome("crashed", detail="the call left no answer")
                 else:
-                    state, detail = how_it_ended(stopped, ended, printed, self.program.filename)
+                    state, detail = how_it_ended(stopped, ended, printed.raw, self.program.filename)
                     outcome = StepOutcome(state, detail=detail, stdout=stdout, stderr=stderr)
             else:
-                outcome = _outcome(record, overwritten.get(number, frozenset()), stdout, stderr)
+                outcome = _outcome(record, overwritten.get(number, records.NO_BITS), stdout, stderr)
                 self.call_cpu_s += outcome.cpu_s
             self.steps[phase.name].append(outcome)
             unfinished = record is None or record.state == slots.STARTED
             if unfinished and not finished and number not in damaged:
                 break
 
+    def _take_findings(self, life: _Life) -> None:
+        record = life.record(slots.FINDINGS)
+        if record is not None and record.state == slots.DONE and record.description not in self.findings:
+            self.findings.append(record.description)
+
     def _bombs(self) -> int:
         """How many calls ran out of memory so far."""
         return sum(o.state == "out_of_memory" for steps in self.steps.values() for o in steps)
 
-    def _after(self, life: _Life, ended: Ended, stopped: Stopped | None, wanted: bool) -> bool:
+    def _after(self, life: _Life, ended: Ended, stopped: Stopped | None) -> bool:
         """Take stock of a dead child; False when no other one is wanted."""
-        if self.report is None:
-            self.report = {}
-            self._give_up("crashed", "the policy check ended early")
-            return False
-        if not wanted:
-            return False
         if self.load is None:
             self._take_load(life, stopped, ended)
         if self.load is None or not self.load.callable:
             return False
-        unfinished = [p for p in self.phases if len(self.steps[p.name]) < len(p.plan)]
+        unfinished = self._unfinished()
         if not unfinished:
             return False
         phase = unfinished[0]
@@ -417,8 +372,7 @@ class _Run:
             self._take_steps(life, phase, finished=False, stopped=stopped, ended=ended)
         if len(self.steps[phase.name]) == before:
             # It ended outside any call: that costs the next one.
-            printed = Printed(life.log, self.limits.output)
-            state, detail = how_it_ended(stopped, ended, printed, self.program.filename)
+            state, detail = how_it_ended(stopped, ended, self._printed(life).raw, self.program.filename)
             self.steps[phase.name].append(StepOutcome(state, detail=detail))
         last = self.steps[phase.name][-1].state
         self.timeouts += last == "timed_out"
@@ -426,16 +380,19 @@ class _Run:
         return True
 
 
-def _receive(ours: socket.socket) -> bytes:
-    try:
-        return ours.recv(64)
-    except OSError:
-        return b""
-
-
-def _send(ours: socket.socket, message: bytes) -> None:
-    with contextlib.suppress(OSError):
-        ours.send(message)
+def _segments(found: Sequence[Record | None], printed: Printed) -> list[tuple[str, str]]:
+    """What was printed in each step: up to where the output of the next one that began starts."""
+    if printed.empty:
+        return [("", "")] * len(found)
+    outputs: list[tuple[str, str]] = []
+    ends: tuple[int | None, int | None] = (None, None)
+    for record in reversed(found):
+        if record is None:
+            outputs.append(("", ""))
+            continue
+        outputs.append((printed.out(record.stdout, ends[0]), printed.err(record.stderr, ends[1])))
+        ends = (record.stdout, record.stderr)
+    return outputs[::-1]
 
 
 def _overwritten(phase: Phase, after: bytes) -> dict[int, frozenset[int]]:

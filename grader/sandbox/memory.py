@@ -16,22 +16,19 @@ class SharedMemory:
 
     Args:
         size: In bytes; untouched pages cost nothing.
-        content: What it holds at first; its length is the size when ``size`` is left out.
     """
 
-    def __init__(self, size: int | None = None, content: bytes = b"") -> None:
-        self.size = max(size if size is not None else len(content), 1)
+    def __init__(self, size: int) -> None:
+        self.size = size
         self.descriptor = os.memfd_create("shared", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(self.descriptor, self.size)
             seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
             fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
-            self.map = mmap.mmap(self.descriptor, self.size)
+            self._map = mmap.mmap(self.descriptor, self.size)
         except BaseException:
             os.close(self.descriptor)
             raise
-        if content:
-            self.map[: len(content)] = content
 
     def __enter__(self) -> SharedMemory:
         return self
@@ -41,20 +38,16 @@ class SharedMemory:
     ) -> None:
         self.close()
 
+    def read(self, at: int, length: int) -> bytes:
+        """A copy of a part, read once: what is checked in it is what is used."""
+        return self._map[at : at + length]
+
+    def write(self, at: int, data: bytes) -> None:
+        """Fill a part."""
+        self._map[at : at + len(data)] = data
+
     def close(self) -> None:
         """Unmap and close; a child that still holds it keeps only its own view."""
-        self.map.close()
+        self._map.close()
         with contextlib.suppress(OSError):
             os.close(self.descriptor)
-
-
-def read_only_file(content: bytes) -> int:
-    """A descriptor of an anonymous file with fixed content, read from its start."""
-    descriptor = os.memfd_create("source", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
-    return descriptor

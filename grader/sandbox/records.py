@@ -7,12 +7,12 @@ except in Python's integers, and no array is built.
 from __future__ import annotations
 
 import json
-import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from grader.outcomes import ArrayValue, Container, DamagedError, Failure, PlainValue, Value
+from grader.sandbox.children import Memory
 from grader.sandbox.inside import slots
 
 NO_BITS: frozenset[int] = frozenset()
@@ -29,11 +29,16 @@ ITEM_SIZES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
-    """A slot as found: its header's fields and its two parts."""
+    """A record as found: its entry in the table and the two parts that it points at.
+
+    Attributes:
+        array: Dtype and shape of an answer that is one array and has no description; else None.
+    """
 
     state: int
+    array: tuple[str, tuple[int, ...]] | None
     description: Mapping[str, Any]
     data: bytes
     changed: int
@@ -43,38 +48,67 @@ class Record:
     cpu_s: float
 
 
-def read_record(out: mmap.mmap, slot: int, slot_size: int) -> Record | None:
-    """A slot's record, copied out of the mapping; None when the slot was never begun.
+Fields = tuple[int, ...]
+
+
+def read_table(memory: Memory, first: int, count: int) -> list[Fields]:
+    """The entries of ``count`` records from the ``first`` on, copied out of the memory."""
+    size = slots.RECORD.size
+    return list(slots.RECORD.iter_unpack(memory.read(slots.FIRST + first * size, count * size)))
+
+
+def read_record(memory: Memory, fields: Fields, data: tuple[int, int], room: int) -> Record | None:
+    """The record that an entry of the table describes; None when it was never begun.
 
     The child may still live and write: each byte is read once and checked after it was copied.
+
+    Args:
+        memory: The shared memory.
+        fields: The entry.
+        data: Where descriptions and data may lie, and the length of that part.
+        room: How many bytes one record may have there.
 
     Raises:
         DamagedError: It is not of the form that an honest child writes.
     """
-    at, room = slots.position(slot, slot_size)
-    fields = slots.HEADER.unpack(out[at : at + slots.HEADER.size])
-    state, described, length, changed, aliased, stdout, stderr, cpu_ns, _wall_ns = fields
+    state, kind, dtype, ndim, at, described, length, changed, aliased, stdout, stderr, cpu_ns = fields[:12]
     if state == 0:
         return None
-    if described + length > room - slots.HEADER.size:
-        raise DamagedError("a record is longer than its slot")
-    here = at + slots.HEADER.size
-    text = out[here : here + described]
-    description: Any = {}
-    if text:
-        try:
-            description = json.loads(text.decode("utf-8"))
-            if b"\\u" in text:
-                # Half a surrogate pair is text that no file and no database takes.
-                whole = json.dumps(description, ensure_ascii=False).encode("utf-8", "replace")
-                description = json.loads(whole)
-        except (ValueError, RecursionError) as error:
-            raise DamagedError(f"a record's description can't be read: {error}") from None
+    seconds = min(cpu_ns, 10**15) / 1e9
+    if state == slots.STARTED:
+        return Record(state, None, {}, b"", 0, 0, stdout, stderr, seconds)
+    start, size = data
+    if described + length > room or at < start or at + described + length > start + size:
+        raise DamagedError("a record is longer than its room")
+    if kind == slots.ARRAY:
+        if dtype >= len(slots.DTYPES) or ndim > slots.MAX_DIMS:
+            raise DamagedError("an array's description is not of the expected form")
+        name, shape = slots.DTYPES[dtype], fields[12 : 12 + ndim]
+        count = ITEM_SIZES[name]
+        for n in shape:
+            count *= n
+        if count != length or any(n >= 1 << 63 for n in shape):
+            raise DamagedError("an array's bytes are not those of its shape")
+        return Record(
+            state, (name, shape), {}, memory.read(at, length), changed, aliased, stdout, stderr, seconds
+        )
+    description = _description(memory.read(at, described)) if described else {}
+    content = memory.read(at + described, length)
+    return Record(state, None, description, content, changed, aliased, stdout, stderr, seconds)
+
+
+def _description(text: bytes) -> Mapping[str, Any]:
+    try:
+        description = json.loads(text.decode("utf-8"))
+        if b"\\u" in text:
+            # Half a surrogate pair is text that no file and no database takes.
+            whole = json.dumps(description, ensure_ascii=False).encode("utf-8", "replace")
+            description = json.loads(whole)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"a record's description can't be read: {error}") from None
     if not isinstance(description, dict):
         raise DamagedError("a record's description is no mapping")
-    here += described
-    seconds = min(cpu_ns, 10**15) / 1e9
-    return Record(state, description, out[here : here + length], changed, aliased, stdout, stderr, seconds)
+    return description
 
 
 def text_of(value: Any, limit: int) -> str:
@@ -110,6 +144,8 @@ def read_value(record: Record) -> Value:
     Raises:
         DamagedError: The description is not of the form that an honest child writes.
     """
+    if record.array is not None:
+        return ArrayValue("array", *record.array, record.data)
     return _Reader(record.data).value(record.description, 0)
 
 

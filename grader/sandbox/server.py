@@ -1,69 +1,64 @@
-"""Fork servers as seen from the judge: started fresh, asked for one child at a time."""
+"""Fork servers as seen from the judge: started fresh, asked for children."""
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
-import importlib.util
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from grader.sandbox.children import Ended, PackageMissingError, SandboxError
+from grader.sandbox.clock import ProcessClock, Reading
+from grader.sandbox.inside.confinement import NONE, Level
+from grader.sandbox.levels import left_out
+from grader.sandbox.memory import SharedMemory
+from grader.sandbox.packages import installed, locate
+
+# From the lightest to the heaviest; each has what the ones before it have.
 SERVER_KINDS: Mapping[str, tuple[str, ...]] = {
     "numpy": (),
     "scipy": ("scipy.special", "scipy.linalg"),
     "torch": ("torch",),
 }
+KINDS = tuple(SERVER_KINDS)
 KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LANG", "LC_ALL", "TZ")
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 START_SECONDS = 120.0
 CONTROL = 3
 
 
-class SandboxError(Exception):
-    """The fork server failed; a fault of the grader, not of a submission."""
+@cache
+def _lasting_thread() -> concurrent.futures.ThreadPoolExecutor:
+    # The kernel ends a server when the thread that started it ends; threads of pools do that.
+    return concurrent.futures.ThreadPoolExecutor(1, "fork server starter")
 
 
-class PackageMissingError(SandboxError):
-    """A package that submissions may use is not installed on this machine."""
+def _start(command: Sequence[str], environment: Mapping[str, str], handle: int) -> subprocess.Popen[bytes]:
+    def popen() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd="/",
+            pass_fds=[handle],
+            start_new_session=True,
+        )
 
-
-@dataclass(frozen=True)
-class Ended:
-    """How a child ended: exit code (negative for a signal) and what it used."""
-
-    code: int
-    cpu_s: float
-
-
-@dataclass(frozen=True)
-class Running:
-    """A child that runs: its process id and a descriptor that becomes readable when it ends."""
-
-    pid: int
-    pidfd: int
-
-
-def _package_paths(names: Sequence[str]) -> list[str]:
-    """The folders from which the named packages are imported here."""
-    found: list[str] = []
-    for name in names:
-        spec = importlib.util.find_spec(name)
-        for location in (spec.submodule_search_locations or []) if spec else []:
-            folder = str(Path(location).parent)
-            if folder not in found:
-                found.append(folder)
-    return found
-
-
-def installed(package: str) -> bool:
-    """Whether a package can be imported on this machine, without importing it."""
-    return importlib.util.find_spec(package) is not None
+    if threading.current_thread() is threading.main_thread():
+        return popen()
+    return _lasting_thread().submit(popen).result()
 
 
 class ForkServer:
@@ -72,7 +67,7 @@ class ForkServer:
     It is exec'ed with an empty environment and knows the policy's rules and package names, nothing else of
     the exercise.
 
-    Starting takes as long as importing numpy (or torch) does; `configure` and `fork` wait for it, so that
+    Starting takes as long as importing numpy (or torch) does; `configure` and `start` wait for it, so that
     other work can be done meanwhile.
 
     Args:
@@ -84,10 +79,12 @@ class ForkServer:
 
     def __init__(self, kind: str = "numpy") -> None:
         self.kind = kind
+        self.layers: tuple[str, ...] = ()
+        self.level: Level = NONE
         if kind != "numpy" and not installed(kind):
             raise PackageMissingError(f"{kind} is not installed here; install mlm-grader[{kind}]")
         root = str(Path(__file__).resolve().parents[2])
-        paths = _package_paths(["numpy"])
+        paths = locate(["numpy"]).paths
         bootstrap = (
             f"import sys; sys.path[:] = [{root!r}, *sys.path, *{paths!r}]; "
             "from grader.sandbox.inside.server import main; main()"
@@ -101,18 +98,10 @@ class ForkServer:
             launcher = (
                 f"import os; os.dup2({handle}, {CONTROL}); {bootstrap}" if handle != CONTROL else bootstrap
             )
-            self._process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-S", "-c", launcher],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env=environment,
-                cwd="/",
-                pass_fds=[handle],
-                start_new_session=True,
-            )
+            self._process = _start([sys.executable, "-s", "-P", "-S", "-c", launcher], environment, handle)
         self._root = root
         self._ready = False
+        self._ended: dict[int, Ended] = {}
 
     def configure(self, packages: Sequence[str], policy: Mapping[str, Any]) -> None:
         """Tell the server, once, what it needs to know.
@@ -124,12 +113,19 @@ class ForkServer:
         Raises:
             SandboxError: The server is gone.
         """
+        heavier = KINDS[KINDS.index(self.kind) + 1 :]
+        loaded = [kind for kind in KINDS if kind not in heavier and kind in packages and installed(kind)]
+        here = [name for name in packages if name not in heavier]
+        found = locate(here)
         settings = {
-            "preload": list(SERVER_KINDS[self.kind]),
-            "paths": _package_paths(packages),
+            "preload": [name for kind in loaded for name in SERVER_KINDS[kind]],
+            "paths": found.paths,
+            "readable": found.readable,
             "packages": list(packages),
+            "other_kinds": [kind for kind in heavier if kind in packages],
             "policy": dict(policy),
             "grader_path": self._root,
+            "without": left_out(),
         }
         self._send(json.dumps(settings).encode(), [])
 
@@ -144,6 +140,7 @@ class ForkServer:
             raise SandboxError(f"the {self.kind} fork server can't start: {answer['message']}")
         if answer["threads"] != 1:
             raise SandboxError(f"the {self.kind} fork server has {answer['threads']} threads, expected 1")
+        self.level, self.layers = answer["level"], tuple(answer["layers"])
         self._ready = True
 
     @property
@@ -151,20 +148,46 @@ class ForkServer:
         """The server's process id."""
         return self._process.pid
 
-    def fork(self, job: Mapping[str, Any], descriptors: Sequence[int]) -> Running:
-        """Start a child. Raises SandboxError when the server is gone."""
-        self.wait_ready()
-        self._send(json.dumps(job).encode(), descriptors)
-        answer, handles = self._receive()
-        return Running(answer["pid"], handles[0])
+    def memory(self, size: int) -> SharedMemory:
+        """Memory to share with a child."""
+        return SharedMemory(size)
 
-    def reap(self) -> Ended:
-        """How the child ended that was started last; waits for its end."""
-        answer, _ = self._receive()
-        return Ended(answer["code"], answer["cpu_s"])
+    def start(self, job: Mapping[str, Any], memory: SharedMemory) -> ForkedChild:
+        """Start a child.
+
+        Args:
+            job: What it is told: ``role``, ``memory`` and ``seconds`` (its limits), and what its role needs.
+            memory: What it shares with the judge.
+
+        Raises:
+            SandboxError: The server is gone.
+        """
+        self.wait_ready()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                message = json.dumps({**job, "size": memory.size}).encode()
+                self._send(message, [memory.descriptor, theirs.fileno()])
+            while True:
+                answer, handles = self._receive()
+                if "pid" in answer:
+                    return ForkedChild(self, answer["pid"], handles[0], ours)
+                self._note(answer)
+        except BaseException:
+            ours.close()
+            raise
+
+    def reap(self, pid: int) -> Ended:
+        """How a child ended; waits for its end."""
+        while pid not in self._ended:
+            self._note(self._receive()[0])
+        return self._ended.pop(pid)
+
+    def _note(self, answer: Mapping[str, Any]) -> None:
+        self._ended[answer["ended"]] = Ended(answer["code"], answer["cpu_s"])
 
     def close(self) -> None:
-        """End the server and a child of it that still runs."""
+        """End the server and its children that still run."""
         self._control.close()
         try:
             self._process.wait(timeout=5)
@@ -195,3 +218,66 @@ class ForkServer:
             self._process.kill()
             said = (self._process.communicate(timeout=5)[1] or b"").decode("utf-8", "replace").strip()[-400:]
         return SandboxError(f"the {self.kind} fork server is gone ({error or 'it ended'}) {said}".strip())
+
+
+class ForkedChild:
+    """A child that was forked: what the judge hears from it, tells it, and sees of it from outside."""
+
+    def __init__(self, server: ForkServer, pid: int, pidfd: int, judge: socket.socket) -> None:
+        self.pid = pid
+        self._server = server
+        self._pidfd = pidfd
+        self._socket = judge
+        self._clock = ProcessClock(pid)
+        self._poll = select.poll()
+        self._poll.register(pidfd, select.POLLIN)
+        self._poll.register(judge, select.POLLIN)
+        self._silent = False
+        self._reaped: Ended | None = None
+
+    def wait(self, seconds: float) -> tuple[bytes, bool]:
+        """What the child says next (nothing if it says nothing), and whether it has ended."""
+        events = dict(self._poll.poll(seconds * 1000))
+        message = b""
+        if not self._silent and self._socket.fileno() in events:
+            with contextlib.suppress(OSError):
+                message = self._socket.recv(64)
+            if not message:
+                self._silent = True
+                self._poll.unregister(self._socket)
+        return message, self._pidfd in events
+
+    def tell(self, message: bytes) -> None:
+        """Say something to the child; one that has ended doesn't hear it."""
+        with contextlib.suppress(OSError):
+            self._socket.send(message, socket.MSG_DONTWAIT)
+
+    def hang_up(self) -> None:
+        """Tell the child that nothing more comes."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def kill(self) -> None:
+        """End it now."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def read_clock(self) -> Reading:
+        """The time that it has used."""
+        return self._clock.read()
+
+    def reap(self) -> Ended:
+        """How it ended; waits for its end. Raises SandboxError when the server is gone."""
+        if self._reaped is None:
+            self._reaped = self._server.reap(self.pid)
+        return self._reaped
+
+    def close(self) -> None:
+        """End it if it lives, and give back what it holds here."""
+        try:
+            if self._reaped is None:
+                self.kill()
+                self.reap()
+        finally:
+            self._socket.close()
+            os.close(self._pidfd)

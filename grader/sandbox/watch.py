@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.sandbox.clock import ProcessClock, Reading
-from grader.sandbox.inside import slots
-from grader.sandbox.memory import SharedMemory
-from grader.sandbox.server import Running
+from grader.sandbox.children import Child
+from grader.sandbox.clock import Reading
 
+TICK_SECONDS = 0.05
 LOAD_FACTOR = 2.0
 IDLE_FACTOR = 2.0
 
@@ -24,26 +24,40 @@ class Limits:
 
 
 class Watch:
-    """Whether a child has used up the time of its current step, or of the whole submission."""
+    """Whether a child has used up the time of its current step, or of the whole submission.
+
+    Args:
+        child: Whose time it is.
+        progress: A number that is another one at each step.
+        limits: What is allowed.
+        cpu_before: Processor seconds that earlier children of the submission used.
+        idle_before: Seconds in which they did nothing.
+    """
 
     def __init__(
-        self, running: Running, out: SharedMemory, limits: Limits, cpu_before: float, idle_before: float
+        self,
+        child: Child,
+        progress: Callable[[], int],
+        limits: Limits,
+        cpu_before: float,
+        idle_before: float,
     ) -> None:
-        self.clock = ProcessClock(running.pid)
-        self.out = out
+        self.child = child
+        self.progress = progress
         self.limits = limits
         self.cpu_before = cpu_before
         self.idle_before = idle_before
-        self.slot = -1
+        self.step = -1
         self.since = Reading(0.0, 0.0)
         self.idle = 0.0
 
     def over(self, *, loading: bool) -> str | None:
-        now = self.clock.read()
+        """Why the child is to be ended, if it is."""
+        now = self.child.read_clock()
         self.idle = max(self.idle, now.idle)
-        (slot,) = slots.PROGRESS.unpack_from(self.out.map, 0)
-        if slot != self.slot:
-            self.slot, self.since = slot, now
+        step = self.progress()
+        if step != self.step:
+            self.step, self.since = step, now
         allowed = self.limits.seconds_per_call * (LOAD_FACTOR if loading else 1.0)
         what = "loading the file" if loading else "the call"
         if now.cpu - self.since.cpu > allowed:

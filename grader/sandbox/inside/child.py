@@ -1,98 +1,97 @@
-"""A submission's life in its own process: analyze, load, answer the calls of each phase, end.
+"""A submission's life in its own process: load, answer the calls of each phase, end.
 
-Inputs of a phase arrive only when the phase begins, so that no earlier code can have seen them.
+Inputs of a phase are there only when the phase begins, so that no earlier code can have seen them.
 """
 
-import contextlib
 import faulthandler
 import json
 import linecache
 import mmap
 import os
-import socket
 import sys
 import time
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from grader.policy.analysis import analyze
-from grader.policy.rules import Rules
+import numpy as np
+
 from grader.sandbox.inside import failures, slots, streams
-from grader.sandbox.inside.arguments import (
-    address,
-    aliased_arguments,
-    changed_arguments,
-    make_arguments,
-    read_steps,
-)
+from grader.sandbox.inside.arguments import Calls
+from grader.sandbox.inside.imports import ImportGuard
+from grader.sandbox.inside.protocol import CONFINED, JUDGE, LOADED, MEMORY, PHASE_DONE
 from grader.sandbox.inside.values import Encoder
 
-_exit = os._exit
-_cpu = time.process_time_ns
-_wall = time.perf_counter_ns
-_dumps = json.dumps
+if TYPE_CHECKING:
+    from grader.sandbox.inside.recorder import Recorder
 
-ANALYZED, LOADED, PHASE_DONE = b"A", b"L", b"E"
+_exit = os._exit
+_read = os.read
+_write = os.write
+_cpu = time.process_time_ns
+_dumps = json.dumps
+_loads = json.loads
+_ndarray = np.ndarray
+_tobytes = np.ndarray.tobytes
+_type = type
+_flags: Any = np.ndarray.__dict__["flags"].__get__
+_CODES = {np.dtype(name): number for number, name in enumerate(slots.DTYPES)}
 
 
 class Child:
-    """One child's state. Descriptors: 3 source, 4 out, 5 log, 6 the socket to the judge."""
+    """One child's state.
 
-    def __init__(self, job: dict[str, Any], rules: Rules) -> None:
+    Args:
+        job: What to do and how the shared memory is laid out, see `grader.sandbox.layout`.
+        lock: Puts on what is left of the confinement; nothing is opened after it.
+        guard: Refuses imports.
+        recorder: Finds banned helpers while they run; None where there are none to be found.
+    """
+
+    def __init__(
+        self, job: dict[str, Any], lock: Callable[[], None], guard: ImportGuard, recorder: "Recorder | None"
+    ) -> None:
         self.job = job
-        self.rules = rules
-        self.judge = socket.socket(fileno=6)
-        with contextlib.closing(os.fdopen(3, "rb")) as file:
-            self.source = file.read().decode("utf-8")
-        self.slots = slots.Slots(mmap.mmap(4, job["out_size"]), job["slot_size"])
-        log = mmap.mmap(5, job["log_size"])
-        part = job["log_size"] // streams.PARTS
-        self.stdout = streams.CappedRaw(log, 0, part)
-        self.stderr = streams.CappedRaw(log, part, part)
+        self.guard = guard
+        self.recorder = recorder
+        guard.filename = self.filename = job["filename"]
+        self.memory = memory = mmap.mmap(MEMORY, job["size"])
+        at, length = job["source"]
+        self.source = memory[at : at + length].decode("utf-8", "surrogatepass")
+        start, size = job["data"]
+        self.slots = slots.Slots(memory, start, job["room"], start + size)
+        at, size = job["log"]
+        part = size // streams.PARTS
+        self.stdout = streams.CappedRaw(memory, at, part)
+        self.stderr = streams.CappedRaw(memory, at + part, part)
         # Descriptor 1 stays /dev/null: writing past the end of a sealed file would raise in student code.
-        os.lseek(5, 2 * part, os.SEEK_SET)
-        os.dup2(5, 2)
+        os.lseek(MEMORY, at + 2 * part, os.SEEK_SET)
+        os.dup2(MEMORY, 2)
+        os.close(MEMORY)
         faulthandler.enable(file=2, all_threads=False)
         for name, raw in (("stdout", self.stdout), ("stderr", self.stderr)):
             setattr(sys, name, streams.text_stream(raw))
             setattr(sys, f"__{name}__", getattr(sys, name))
         self.answers: dict[int, Any] = {}
         self.out_of_memory = 0
+        lock()
+        _write(JUDGE, CONFINED)
 
     def run(self) -> None:
         """Everything up to the end of the process."""
-        if self.job["analyze"]:
-            self.analyze()
-            self.judge.send(ANALYZED)
-            if self.judge.recv(16) != b"G":
-                return
         entry = self.load()
-        self.judge.send(LOADED)
-        while True:
-            message, handles, _flags, _address = socket.recv_fds(self.judge, 4096, 1)
-            if not message or not handles:
-                return
-            phase = json.loads(message)
-            self.phase(entry, phase, mmap.mmap(handles[0], phase["size"]))
-            os.close(handles[0])
-            self.judge.send(PHASE_DONE)
-
-    def analyze(self) -> None:
-        """Check the policy; nothing of the student's has run yet."""
-        self.slots.start(slots.POLICY_SLOT, 0, 0)
-        try:
-            report, state = analyze(self.source, self.rules, self.job["entry"]), slots.DONE
-        except Exception as error:
-            # A fault of the grader's own: no student may lose points by it.
-            report, state = failures.describe(error, self.job["filename"]), slots.RAISED
-        self.slots.finish(slots.POLICY_SLOT, state, _dumps(report).encode())
+        _write(JUDGE, LOADED)
+        while message := _read(JUDGE, 4096):
+            if entry is not None:
+                self.phase(entry, _loads(message))
+            _write(JUDGE, PHASE_DONE)
 
     def load(self) -> Any:
         """Run the student's module; the entry point, or None when there is none to call."""
-        filename, name = self.job["filename"], self.job["module"]
+        filename, name = self.filename, self.job["module"]
         begin = self.stdout.written, self.stderr.written
-        self.slots.start(slots.LOAD_SLOT, *begin)
-        cpu, wall = _cpu(), _wall()
+        self.slots.start(slots.LOAD, *begin)
+        cpu = _cpu()
         state, entry = slots.DONE, None
         described: dict[str, Any] = {"found": False, "callable": False, "names": []}
         lines = self.source.splitlines(keepends=True)
@@ -122,86 +121,98 @@ class Child:
             state = slots.OUT_OF_MEMORY if failures.memory_error(error) else slots.RAISED
             described = failures.describe(error, filename)
             entry = None
-        self.slots.finish(
-            slots.LOAD_SLOT,
-            state,
-            _dumps(described).encode(),
-            stdout=begin[0],
-            stderr=begin[1],
-            cpu_ns=_cpu() - cpu,
-            wall_ns=_wall() - wall,
-        )
+        if self.guard.needs:
+            described["needs"] = self.guard.needs
+        self.slots.finish(slots.LOAD, state, _dumps(described).encode(), begin=begin, cpu_ns=_cpu() - cpu)
         return entry
 
-    def phase(self, entry: Any, phase: dict[str, Any], block: mmap.mmap) -> None:
+    def phase(self, entry: Any, phase: dict[str, Any]) -> None:
         """All calls of a phase, from the step at which this child takes over."""
         self.answers.clear()
-        if entry is None:
-            return
-        self.memory = address(block), len(block)
-        for number, step in enumerate(read_steps(block)):
+        calls = Calls(self.memory, *self.job["blocks"][phase["number"]])
+        recorded = frozenset(phase["recorded"])
+        slot = phase["slot"]
+        for number, step in enumerate(calls.steps):
             if number < phase["first"]:
                 continue
             if self.out_of_memory >= slots.MAX_OUT_OF_MEMORY:
                 return
-            slot = phase["slot"] + number
             if "reread" in step:
-                self.reread(slot, step["reread"])
+                self.reread(slot + number, step["reread"])
             else:
-                self.call(entry, slot, number, step["call"], block)
+                self.call(entry, slot + number, number, calls, number in recorded)
 
-    def call(self, entry: Any, slot: int, number: int, call: list[dict[str, Any]], block: mmap.mmap) -> None:
+    def call(self, entry: Any, slot: int, number: int, calls: Calls, recorded: bool) -> None:
+        """One call: its answer, or what it raised, as a record."""
         begin = self.stdout.written, self.stderr.written
-        arguments = make_arguments(call, block)
+        arguments, arrays = calls.arguments(number)
         self.slots.start(slot, *begin)
-        changed = aliased = 0
-        chunks: list[bytes] = []
-        encoder = Encoder(self.slots.capacity)
-        cpu, wall = _cpu(), _wall()
+        recorder = self.recorder if recorded else None
+        cpu = _cpu()
         try:
-            answer = entry(*arguments)
-            cpu, wall = _cpu() - cpu, _wall() - wall
-            changed = changed_arguments(call, arguments)
+            if recorder is None:
+                answer = entry(*arguments)
+            else:
+                with recorder.during(self.filename):
+                    answer = entry(*arguments)
+            cpu = _cpu() - cpu
+            changed = 0
+            for bit, array, shape, strides, dtype in arrays:
+                if array.shape != shape or array.strides != strides or array.dtype is not dtype:
+                    changed |= 1 << bit
             self.answers[number] = answer
+            # What nearly every submission returns, told apart by type alone: no method of its own runs.
+            if _type(answer) is _ndarray and len(shape := answer.shape) <= slots.MAX_DIMS:
+                code = _CODES.get(answer.dtype)
+                if code is not None and _flags(answer).owndata:
+                    data = _tobytes(answer)
+                    if self.slots.array(slot, code, shape, data, changed, begin, max(cpu, 0)):
+                        return
+            encoder = Encoder(self.slots.room)
             text = encoder.encode(answer)
-            aliased = aliased_arguments(call, *self.memory, encoder.ranges)
-            chunks = encoder.chunks
+            aliased = calls.aliased(number, encoder.ranges)
             state = slots.TOO_LARGE if encoder.cut else slots.DONE
+            self.slots.finish(
+                slot,
+                state,
+                text,
+                encoder.chunks,
+                changed=changed,
+                aliased=aliased,
+                begin=begin,
+                cpu_ns=max(cpu, 0),
+            )
         except BaseException as error:
-            cpu, wall = _cpu() - cpu, _wall() - wall
             state = slots.OUT_OF_MEMORY if failures.memory_error(error) else slots.RAISED
             self.out_of_memory += state == slots.OUT_OF_MEMORY
-            text = _dumps(failures.describe(error, self.job["filename"])).encode()
-        self.slots.finish(
-            slot,
-            state,
-            text,
-            chunks,
-            changed=changed,
-            aliased=aliased,
-            stdout=begin[0],
-            stderr=begin[1],
-            cpu_ns=max(cpu, 0),
-            wall_ns=max(wall, 0),
-        )
+            text = _dumps(failures.describe(error, self.filename)).encode()
+            self.slots.finish(slot, state, text, begin=begin, cpu_ns=max(_cpu() - cpu, 0))
+        finally:
+            if recorder is not None:
+                self.tell(recorder)
+
+    def tell(self, recorder: "Recorder") -> None:
+        """Write down which banned helpers the recorded calls used so far."""
+        found = {"violations": recorder.findings(), "suspicious": recorder.tampered()}
+        if found["violations"] or found["suspicious"]:
+            self.slots.finish(slots.FINDINGS, slots.DONE, _dumps(found).encode())
 
     def reread(self, slot: int, number: int) -> None:
+        """A second look at an earlier answer."""
         begin = self.stdout.written, self.stderr.written
         self.slots.start(slot, *begin)
-        encoder = Encoder(self.slots.capacity)
+        encoder = Encoder(self.slots.room)
         if number in self.answers:
             described = encoder.encode(self.answers[number])
             state = slots.TOO_LARGE if encoder.cut else slots.DONE
         else:
             described, state = b"{}", slots.RAISED
-        self.slots.finish(slot, state, described, encoder.chunks, stdout=begin[0], stderr=begin[1])
+        self.slots.finish(slot, state, described, encoder.chunks, begin=begin)
 
 
-def live(job: dict[str, Any], rules: Rules) -> None:
+def live(
+    job: dict[str, Any], lock: Callable[[], None], guard: ImportGuard, recorder: "Recorder | None"
+) -> None:
     """Run a job and end the process without anything of the student's running at exit."""
-    try:
-        Child(job, rules).run()
-    except BaseException:
-        # The judge sees a child that ended before its work was done; there is nobody else to tell.
-        _exit(70)
+    Child(job, lock, guard, recorder).run()
     _exit(0)

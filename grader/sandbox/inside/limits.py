@@ -1,10 +1,11 @@
 """Resource limits of a child."""
 
 import resource
-from typing import Any
 
 # Room for mappings that RLIMIT_DATA doesn't count, such as MAP_SHARED.
 SHARED_ROOM = 256 << 20
+OPEN_FILES = 64
+STACK = 8 << 20
 
 
 def memory_in_use() -> tuple[int, int]:
@@ -18,25 +19,42 @@ def memory_in_use() -> tuple[int, int]:
     return found["VmSize"], found["VmData"]
 
 
-def apply(job: dict[str, Any], in_use: tuple[int, int]) -> None:
-    """Set the limits of this process for good.
+class Ceiling:
+    """What a process may use.
 
     Args:
-        job: Holds ``memory`` (bytes beyond what the fork server uses) and ``seconds`` (processor time).
         in_use: What the fork server uses, from `memory_in_use`.
+        memory: Bytes beyond that.
+        seconds: Of processor time; None for no limit.
+        shared: Bytes of the memory shared with the judge.
     """
-    size, data = in_use
-    _set(resource.RLIMIT_DATA, data + job["memory"])
-    _set(resource.RLIMIT_AS, size + job["memory"] + SHARED_ROOM)
-    _set(resource.RLIMIT_CORE, 0)
-    # The judge ends a child that uses up its time; this ends one whose judge is too busy to look.
-    # The soft limit comes first and names the cause; at the hard one the kernel just kills.
-    _set(resource.RLIMIT_CPU, int(job["seconds"]) + 10, room=10)
 
+    def __init__(self, in_use: tuple[int, int], memory: int, seconds: float | None, shared: int) -> None:
+        size, data = in_use
+        self._limits = [
+            (resource.RLIMIT_DATA, data + memory, 0),
+            (resource.RLIMIT_AS, size + memory + shared + SHARED_ROOM, 0),
+            (resource.RLIMIT_CORE, 0, 0),
+            (resource.RLIMIT_NPROC, 0, 0),
+            (resource.RLIMIT_NOFILE, OPEN_FILES, 0),
+            # Only the log is written to as a file, and it lies in the shared memory.
+            (resource.RLIMIT_FSIZE, shared, 0),
+            (resource.RLIMIT_STACK, STACK, 0),
+            (resource.RLIMIT_MEMLOCK, 0, 0),
+            (resource.RLIMIT_MSGQUEUE, 0, 0),
+            (resource.RLIMIT_SIGPENDING, 0, 0),
+            (resource.RLIMIT_RTPRIO, 0, 0),
+        ]
+        if seconds is not None:
+            # The judge ends a child that uses up its time; this ends one whose judge is too busy to look.
+            # The soft limit comes first and names the cause; at the hard one the kernel just kills.
+            self._limits.append((resource.RLIMIT_CPU, int(seconds) + 10, 10))
 
-def _set(which: int, value: int, room: int = 0) -> None:
-    most = value + room
-    hard = resource.getrlimit(which)[1]
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
-    resource.setrlimit(which, (min(value, most), most))
+    def apply(self) -> None:
+        """Set the limits of this process for good."""
+        for which, value, room in self._limits:
+            most = value + room
+            hard = resource.getrlimit(which)[1]
+            if hard != resource.RLIM_INFINITY:
+                most = min(most, hard)
+            resource.setrlimit(which, (min(value, most), most))

@@ -1,8 +1,10 @@
-"""Slots of the shared ``out`` mapping: one record each for the policy report, the load and every step.
+"""Records that a child leaves for the judge in the memory that they share.
 
-The mapping begins with 8 bytes that hold the number of the slot being worked on. A slot begins with a
-header (`HEADER`), then the description as JSON, then the bytes of arrays. The reader
-(`grader.sandbox.records`) trusts nothing in it.
+The memory begins with 8 bytes that hold the number of the record being worked on, so that the judge can time
+it. At ``FIRST`` follows the table of records, all of one size (`RECORD`); what a record describes lies where
+it says: its description as JSON, then the bytes of its arrays. The commonest answer, one array of a usual
+dtype, needs no description: dtype and shape stand in the record. The reader (`grader.sandbox.records`) trusts
+nothing of it.
 """
 
 import mmap
@@ -10,42 +12,89 @@ import struct
 from collections.abc import Sequence
 
 PROGRESS = struct.Struct("<Q")
-FIRST_SLOT = 64
-# state, length of the description, length of the data, bits of changed arguments, bits of aliased
-# arguments, where this slot's standard output and error begin, processor and wall time in nanoseconds
-HEADER = struct.Struct("<IIQQQIIQQ")
+FIRST = 64
+# state, kind of the answer, dtype, number of dimensions; where it lies, length of its description and of its
+# data; bits of changed and of aliased arguments; where this record's standard output and error begin;
+# processor time in nanoseconds; up to four dimensions
+RECORD = struct.Struct("<BBBBxxxxQIQQQIIQ4Q")
 STARTED, DONE, RAISED, TOO_LARGE, OUT_OF_MEMORY = 1, 2, 3, 4, 5
+# Kinds: the description says it, or it is one array.
+DESCRIBED, ARRAY = 0, 1
+DTYPES = ("float64", "float32", "int64")
+MAX_DIMS = 4
 # A memory bomb costs seconds a call: after so many the child makes no more calls.
 MAX_OUT_OF_MEMORY = 3
-POLICY_SLOT, LOAD_SLOT, FIRST_STEP_SLOT = 0, 1, 2
-POLICY_ROOM = 256 << 10
+LOAD, FINDINGS, FIRST_STEP = 0, 1, 2
 
 
-def position(slot: int, size: int) -> tuple[int, int]:
-    """Where a slot begins and how long it is, when the slots after the policy's have ``size`` bytes."""
-    if slot == POLICY_SLOT:
-        return FIRST_SLOT, POLICY_ROOM
-    return FIRST_SLOT + POLICY_ROOM + (slot - 1) * size, size
-
-
-def total_size(count: int, size: int) -> int:
-    """Bytes of a mapping with ``count`` slots."""
-    return position(count, size)[0]
+def table_size(count: int) -> int:
+    """Bytes up to the end of a table of ``count`` records."""
+    return FIRST + count * RECORD.size
 
 
 class Slots:
-    """Writes records into the mapping."""
+    """Writes records.
 
-    def __init__(self, out: mmap.mmap, size: int) -> None:
+    Args:
+        out: The shared memory.
+        start: Where descriptions and data may be written.
+        room: How many bytes each record may have there.
+        end: Where that part of the memory ends.
+    """
+
+    def __init__(self, out: mmap.mmap, start: int, room: int, end: int) -> None:
         self._out = out
-        self._size = size
-        self.capacity = size - HEADER.size
+        self._next = start
+        self._end = end
+        self.room = room
 
     def start(self, slot: int, stdout: int, stderr: int) -> None:
-        """Say that the work on a slot begins."""
-        at, _ = position(slot, self._size)
-        HEADER.pack_into(self._out, at, STARTED, 0, 0, 0, 0, stdout, stderr, 0, 0)
+        """Say that the work on a record begins."""
+        RECORD.pack_into(
+            self._out,
+            FIRST + slot * RECORD.size,
+            STARTED,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            stdout,
+            stderr,
+            0,
+            0,
+            0,
+            0,
+            0,
+        )
         PROGRESS.pack_into(self._out, 0, slot)
+
+    def array(
+        self,
+        slot: int,
+        dtype: int,
+        shape: tuple[int, ...],
+        data: bytes,
+        changed: int,
+        begin: tuple[int, int],
+        cpu_ns: int,
+    ) -> bool:
+        """Write the answer of a call that is one array; False when it has no room."""
+        length, at = len(data), self._next
+        if length > self.room or at + length > self._end:
+            return False
+        self._out[at : at + length] = data
+        self._next = at + length
+        RECORD.pack_into(
+            self._out,
+            FIRST + slot * RECORD.size,
+            *(DONE, ARRAY, dtype, len(shape), at, 0, length, changed, 0, *begin, cpu_ns),
+            *(*shape, 0, 0, 0, 0)[:MAX_DIMS],
+        )
+        return True
 
     def finish(
         self,
@@ -56,23 +105,20 @@ class Slots:
         *,
         changed: int = 0,
         aliased: int = 0,
-        stdout: int = 0,
-        stderr: int = 0,
+        begin: tuple[int, int] = (0, 0),
         cpu_ns: int = 0,
-        wall_ns: int = 0,
     ) -> None:
-        """Write a record; its header comes last, so that a half-written record shows as started only."""
-        at, room = position(slot, self._size)
-        if len(description) + sum(map(len, chunks)) > room - HEADER.size:
+        """Write a record; its entry in the table comes last, so that a half-written one shows as started."""
+        if len(description) + sum(map(len, chunks)) > min(self.room, self._end - self._next):
             state, description, chunks = TOO_LARGE, b'{"kind":"object","type":"..."}', ()
-        here = at + HEADER.size
-        self._out[here : here + len(description)] = description
-        here += len(description)
-        total = 0
-        for chunk in chunks:
+        at = here = self._next
+        for chunk in (description, *chunks):
             self._out[here : here + len(chunk)] = chunk
             here += len(chunk)
-            total += len(chunk)
-        HEADER.pack_into(
-            self._out, at, state, len(description), total, changed, aliased, stdout, stderr, cpu_ns, wall_ns
+        self._next = here
+        RECORD.pack_into(
+            self._out,
+            FIRST + slot * RECORD.size,
+            *(state, DESCRIBED, 0, 0, at, len(description), here - at - len(description)),
+            *(changed, aliased, *begin, cpu_ns, 0, 0, 0, 0),
         )

@@ -1,0 +1,43 @@
+"""A lasting child that checks the policy of one source text after another; no student's code runs in it.
+
+A parser bomb ends this process and not the judge's; the judge then starts another one.
+"""
+
+import json
+import mmap
+import os
+from collections.abc import Callable
+from typing import Any
+
+from grader.policy.analysis import analyze
+from grader.policy.rules import Rules
+from grader.sandbox.inside import failures
+from grader.sandbox.inside.protocol import JUDGE, MEMORY, REPORTED
+
+_read = os.read
+_write = os.write
+
+# The memory begins with the number of bytes that follow: first of the request, then of the report.
+LENGTH = 8
+
+
+def live(job: dict[str, Any], lock: Callable[[], None], rules: Rules) -> None:
+    """Answer each request with its report; ends when the judge hangs up."""
+    memory = mmap.mmap(MEMORY, job["size"])
+    os.close(MEMORY)
+    lock()
+    while _read(JUDGE, 16):
+        length = int.from_bytes(memory[:LENGTH], "little")
+        request = json.loads(memory[LENGTH : LENGTH + length])
+        try:
+            report = analyze(request["source"], rules, request["entry"])
+        except Exception as error:
+            # A fault of the grader's own: no student may lose points by it.
+            report = {"fault": failures.describe(error, request["filename"])}
+        text = json.dumps(report).encode()
+        if LENGTH + len(text) > job["size"]:
+            text = b'{"overflow": true}'
+        memory[LENGTH : LENGTH + len(text)] = text
+        memory[:LENGTH] = len(text).to_bytes(LENGTH, "little")
+        _write(JUDGE, REPORTED)
+    os._exit(0)

@@ -1,0 +1,38 @@
+"""How well this machine can keep submissions apart from everything else."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from grader.sandbox.inside import confinement
+
+LEVELS = (confinement.NONE, confinement.PARTIAL, confinement.FULL)
+# Names of confinement layers to leave out, for tests and measurements; every report says what is left.
+WITHOUT = "GRADER_SANDBOX_WITHOUT"
+
+
+def left_out() -> tuple[str, ...]:
+    """The confinement layers that the environment says to leave out."""
+    return tuple(name for name in os.environ.get(WITHOUT, "").split(",") if name)
+
+
+def probe() -> tuple[confinement.Level, tuple[str, ...]]:
+    """The isolation level to be had here and its layers, asked of the kernel without starting anything."""
+    if sys.platform != "linux":
+        return confinement.NONE, ("processes",)
+    layers = ("processes", "resource limits", *confinement.available(confinement.load_libc(), left_out()))
+    return confinement.level(layers), layers
+
+
+def why_not_full() -> str:
+    """What is missing for the level ``full``, as the end of a sentence."""
+    if sys.platform != "linux":
+        return f"confinement needs Linux, and this is {sys.platform}"
+    _level, layers = probe()
+    present = {layer.partition(" ")[0] for layer in layers}
+    missing = [name for name in (confinement.LANDLOCK, confinement.SECCOMP) if name not in present]
+    switched_off = [name for name in missing if name in left_out()]
+    if switched_off:
+        return f"{' and '.join(switched_off)} is switched off by {WITHOUT}"
+    return f"this kernel has no {' and no '.join(missing)}"
