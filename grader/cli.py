@@ -14,6 +14,7 @@ import grader
 from grader import commands, warm
 from grader.errors import ExerciseError, GraderError, OwnFaultError, Problem
 from grader.exercise.near import did_you_mean
+from grader.sandbox.levels import LEVELS
 
 COMMANDS = ("check", "grade", "report", "validate", "pack", "schema")
 
@@ -110,6 +111,13 @@ def build_parser() -> Parser:
         metavar="NAME",
         help="run this clause's cases; may be repeated",
     )
+    one.add_argument(
+        "--require-isolation",
+        choices=LEVELS,
+        default=LEVELS[0],
+        metavar="LEVEL",
+        help="refuse to run the file below this level of isolation: full, partial or none (default: none)",
+    )
     one.add_argument("--all", action="store_true", help="explain every failing check, not only the first")
     one.add_argument(
         "--snippet",
@@ -142,7 +150,7 @@ def build_parser() -> Parser:
     many.add_argument(
         "--allow-weak-isolation",
         action="store_true",
-        help="don't warn that submissions run without confinement",
+        help="go on although this machine can't keep submissions fully apart (level partial or none)",
     )
 
     again = _command(

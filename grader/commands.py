@@ -59,6 +59,7 @@ def check(chosen: argparse.Namespace) -> int:
     from grader.batch.runner import Runner
     from grader.intake.folders import collect
 
+    _require_isolation(chosen.require_isolation, "--require-isolation LEVEL asks for less")
     intake = collect(chosen.paths, pack.exercise.entry)
     console = _console()
     results: list[Result] = []
@@ -153,10 +154,8 @@ def grade(chosen: argparse.Namespace) -> int:
     if len(intake.left_out) > MAX_LEFT_OUT:
         print(f"grader: left out {len(intake.left_out) - MAX_LEFT_OUT} more files", file=sys.stderr)
     if not chosen.allow_weak_isolation:
-        print(
-            "grader: submissions run in processes of their own with limits, but without confinement: "
-            "grade only files of people you trust (--allow-weak-isolation leaves this out)",
-            file=sys.stderr,
+        _require_isolation(
+            "full", "--allow-weak-isolation grades all the same: only files of people you trust"
         )
     out: Path = chosen.out
     with _Progress() as progress:
@@ -213,6 +212,18 @@ def grade(chosen: argparse.Namespace) -> int:
         print("grader: interrupted; the same command goes on where it was", file=sys.stderr)
         return INTERRUPTED
     return GRADER_FAULT if faults else USER_FAULT if intake.problems else OK
+
+
+def _require_isolation(level: str, otherwise: str) -> None:
+    """Raise GraderError when this machine can't keep submissions apart that well."""
+    from grader.sandbox.levels import LEVELS, probe, why_not_full
+
+    found, _layers = probe()
+    if LEVELS.index(found) < LEVELS.index(level):
+        raise GraderError(
+            f"submissions can't be confined here as they should be: the isolation level is {found}, "
+            f"{level} is asked for; {why_not_full()}\n{otherwise}"
+        )
 
 
 class _Progress:

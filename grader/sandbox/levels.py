@@ -34,5 +34,6 @@ def why_not_full() -> str:
     missing = [name for name in (confinement.LANDLOCK, confinement.SECCOMP) if name not in present]
     switched_off = [name for name in missing if name in left_out()]
     if switched_off:
-        return f"{' and '.join(switched_off)} is switched off by {WITHOUT}"
+        verb = "are" if len(switched_off) > 1 else "is"
+        return f"{' and '.join(switched_off)} {verb} switched off by {WITHOUT}"
     return f"this kernel has no {' and no '.join(missing)}"

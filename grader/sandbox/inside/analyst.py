@@ -5,28 +5,20 @@ A parser bomb ends this process and not the judge's; the judge then starts anoth
 
 import json
 import mmap
-import os
-from collections.abc import Callable
-from typing import Any
 
 from grader.policy.analysis import analyze
 from grader.policy.rules import Rules
 from grader.sandbox.inside import failures
-from grader.sandbox.inside.protocol import JUDGE, MEMORY, REPORTED
-
-_read = os.read
-_write = os.write
+from grader.sandbox.inside.protocol import REPORTED, Judge
 
 # The memory begins with the number of bytes that follow: first of the request, then of the report.
 LENGTH = 8
 
 
-def live(job: dict[str, Any], lock: Callable[[], None], rules: Rules) -> None:
-    """Answer each request with its report; ends when the judge hangs up."""
-    memory = mmap.mmap(MEMORY, job["size"])
-    os.close(MEMORY)
-    lock()
-    while _read(JUDGE, 16):
+def answer(memory: mmap.mmap, judge: Judge, rules: Rules) -> None:
+    """Answer each request with its report until the judge hangs up."""
+    size = len(memory)
+    while judge.hear():
         length = int.from_bytes(memory[:LENGTH], "little")
         request = json.loads(memory[LENGTH : LENGTH + length])
         try:
@@ -35,9 +27,8 @@ def live(job: dict[str, Any], lock: Callable[[], None], rules: Rules) -> None:
             # A fault of the grader's own: no student may lose points by it.
             report = {"fault": failures.describe(error, request["filename"])}
         text = json.dumps(report).encode()
-        if LENGTH + len(text) > job["size"]:
+        if LENGTH + len(text) > size:
             text = b'{"overflow": true}'
         memory[LENGTH : LENGTH + len(text)] = text
         memory[:LENGTH] = len(text).to_bytes(LENGTH, "little")
-        _write(JUDGE, REPORTED)
-    os._exit(0)
+        judge.say(REPORTED)

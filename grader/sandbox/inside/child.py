@@ -19,15 +19,12 @@ import numpy as np
 from grader.sandbox.inside import failures, slots, streams
 from grader.sandbox.inside.arguments import Calls
 from grader.sandbox.inside.imports import ImportGuard
-from grader.sandbox.inside.protocol import CONFINED, JUDGE, LOADED, MEMORY, PHASE_DONE
+from grader.sandbox.inside.protocol import CONFINED, LOADED, PHASE_DONE, Judge
 from grader.sandbox.inside.values import Encoder
 
 if TYPE_CHECKING:
     from grader.sandbox.inside.recorder import Recorder
 
-_exit = os._exit
-_read = os.read
-_write = os.write
 _cpu = time.process_time_ns
 _dumps = json.dumps
 _loads = json.loads
@@ -43,19 +40,30 @@ class Child:
 
     Args:
         job: What to do and how the shared memory is laid out, see `grader.sandbox.layout`.
+        memory: The shared memory.
+        descriptor: A descriptor of it, which is closed.
+        judge: Whom to answer.
         lock: Puts on what is left of the confinement; nothing is opened after it.
         guard: Refuses imports.
         recorder: Finds banned helpers while they run; None where there are none to be found.
     """
 
     def __init__(
-        self, job: dict[str, Any], lock: Callable[[], None], guard: ImportGuard, recorder: "Recorder | None"
+        self,
+        job: dict[str, Any],
+        memory: mmap.mmap,
+        descriptor: int,
+        judge: Judge,
+        lock: Callable[[], None],
+        guard: ImportGuard,
+        recorder: "Recorder | None",
     ) -> None:
         self.job = job
         self.guard = guard
         self.recorder = recorder
         guard.filename = self.filename = job["filename"]
-        self.memory = memory = mmap.mmap(MEMORY, job["size"])
+        self.memory = memory
+        self.judge = judge
         at, length = job["source"]
         self.source = memory[at : at + length].decode("utf-8", "surrogatepass")
         start, size = job["data"]
@@ -65,9 +73,9 @@ class Child:
         self.stdout = streams.CappedRaw(memory, at, part)
         self.stderr = streams.CappedRaw(memory, at + part, part)
         # Descriptor 1 stays /dev/null: writing past the end of a sealed file would raise in student code.
-        os.lseek(MEMORY, at + 2 * part, os.SEEK_SET)
-        os.dup2(MEMORY, 2)
-        os.close(MEMORY)
+        os.lseek(descriptor, at + 2 * part, os.SEEK_SET)
+        os.dup2(descriptor, 2)
+        os.close(descriptor)
         faulthandler.enable(file=2, all_threads=False)
         for name, raw in (("stdout", self.stdout), ("stderr", self.stderr)):
             setattr(sys, name, streams.text_stream(raw))
@@ -75,16 +83,16 @@ class Child:
         self.answers: dict[int, Any] = {}
         self.out_of_memory = 0
         lock()
-        _write(JUDGE, CONFINED)
+        judge.say(CONFINED)
 
     def run(self) -> None:
         """Everything up to the end of the process."""
         entry = self.load()
-        _write(JUDGE, LOADED)
-        while message := _read(JUDGE, 4096):
+        self.judge.say(LOADED)
+        while message := self.judge.hear():
             if entry is not None:
                 self.phase(entry, _loads(message))
-            _write(JUDGE, PHASE_DONE)
+            self.judge.say(PHASE_DONE)
 
     def load(self) -> Any:
         """Run the student's module; the entry point, or None when there is none to call."""
@@ -208,11 +216,3 @@ class Child:
         else:
             described, state = b"{}", slots.RAISED
         self.slots.finish(slot, state, described, encoder.chunks, begin=begin)
-
-
-def live(
-    job: dict[str, Any], lock: Callable[[], None], guard: ImportGuard, recorder: "Recorder | None"
-) -> None:
-    """Run a job and end the process without anything of the student's running at exit."""
-    Child(job, lock, guard, recorder).run()
-    _exit(0)
