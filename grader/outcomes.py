@@ -146,7 +146,7 @@ class Execution:
         report: The policy check's report as the child wrote it before any of the student's code ran.
         load: How loading went; None when it was not tried.
         steps: Outcomes of each phase's steps.
-        findings: What was seen of banned helpers in the recorded calls, as the children report.
+        findings: What was seen of banned helpers in the recorded calls, as the children report it, unchecked.
         cpu_s: Processor time of all children, as the kernel counted it.
         call_cpu_s: Processor time of load and calls, as the children report.
         children: How many processes it took.
@@ -156,7 +156,7 @@ class Execution:
     report: Mapping[str, Any] | None
     load: LoadOutcome | None
     steps: Mapping[str, list[StepOutcome]]
-    findings: tuple[Mapping[str, Any], ...] = ()
+    findings: tuple[Any, ...] = ()
     cpu_s: float = 0.0
     call_cpu_s: float = 0.0
     children: int = 0

@@ -137,7 +137,11 @@ class Runner:
             execution = execute(server, program, phases, self._limits, report=analysis.report)
             needed = execution.load.needs if execution.load is not None else ""
             if needed not in KINDS or KINDS.index(needed) <= KINDS.index(kind):
-                return replace(execution, cpu_s=execution.cpu_s + analysis.cpu_s)
+                return replace(
+                    execution,
+                    report=self._with_findings(execution),
+                    cpu_s=execution.cpu_s + analysis.cpu_s,
+                )
             # It asked for the package in a way that the policy check did not see.
             kind = needed
 
@@ -145,6 +149,16 @@ class Runner:
         if self._analyst is None:
             self._analyst = Analyst(self.start("numpy"), self._limits.memory)
         return self._analyst.analyze(program.source, program.filename, program.entry)
+
+    def _with_findings(self, execution: Execution) -> Mapping[str, Any] | None:
+        """The policy report, with what was found while the submission ran."""
+        if not execution.findings:
+            return execution.report
+        from grader.policy import runtime
+        from grader.policy.rules import Rules
+
+        rules = Rules.from_dict(self.pack.exercise.policy)
+        return runtime.merge(execution.report or {}, list(execution.findings), rules)
 
     def _kind_for(self, report: Mapping[str, Any]) -> str:
         imports = report.get("imports")

@@ -1,9 +1,12 @@
 """Calls laid out for the child: one block of bytes a phase, plan first, then the arrays.
 
 A block begins with the length of its plan (8 bytes, little-endian), then the plan as JSON:
-``{"steps": [...]}``, where a step is ``{"call": [ARGUMENT, ...]}`` or ``{"reread": STEP}``. An argument is
-``{"value": NUMBER}`` or ``{"array": [DTYPE, SHAPE, STRIDES, OFFSET, LENGTH, READ_ONLY]}``, with STRIDES in
-bytes, OFFSET of the first element from the block's start and LENGTH of the memory it lies in.
+``{"layouts": [LAYOUT, ...], "steps": [STEP, ...]}``.
+A layout is ``[DTYPE, SHAPE, STRIDES, LENGTH, READ_ONLY]``, with STRIDES in bytes (null for C order) and LENGTH
+of the memory that such an array lies in. A step is the list of a call's arguments, or the number of the step
+whose answer is looked at once more. An argument is a number, or ``[LAYOUT'S NUMBER, OFFSET]`` with the offset
+of the array's first element from where the arrays begin: the first multiple of 64 after the plan.
+
 `grader.sandbox.inside.arguments` is the reader in the child; it shares no code with this module, so that
 nothing of the trusted side is loaded there.
 """
@@ -81,51 +84,45 @@ class PhaseBuilder:
     """Collects the steps of one phase."""
 
     def __init__(self) -> None:
-        self._steps: list[dict[str, Any]] = []
+        self._layouts: dict[str, int] = {}
+        self._steps: list[list[Any] | int] = []
         self._chunks: list[tuple[int, bytes]] = []
         self._size = 0
 
     def add_call(self, arguments: Sequence[Argument]) -> int:
         """Append a call with its own copy of every array; returns the step's number."""
-        self._steps.append({"call": [self._argument(a) for a in arguments]})
+        self._steps.append([self._argument(a) for a in arguments])
         return len(self._steps) - 1
 
     def add_reread(self, step: int) -> int:
         """Append a second look at an earlier step's answer; returns the step's number."""
-        self._steps.append({"reread": step})
+        self._steps.append(step)
         return len(self._steps) - 1
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def _argument(self, argument: Argument) -> dict[str, Any]:
+    def _argument(self, argument: Argument) -> int | float | list[int]:
         if not isinstance(argument, ArrayArgument):
-            return {"value": argument}
+            return argument
         array = argument.array
         stored, strides = _stored(array, argument.layout)
         data = stored.tobytes()
         offset = self._size
         # An empty array gets room of its own too, so that no two arguments share an address.
-        self._size = _align(offset + max(len(data), 1))
+        length = max(len(data), 1)
+        self._size = _align(offset + length)
         self._chunks.append((offset, data))
         dtype = array.dtype.newbyteorder("<").str if array.itemsize > 1 else array.dtype.str
-        return {
-            "array": [dtype, list(array.shape), list(strides), offset, max(len(data), 1), argument.read_only]
-        }
+        plain = strides == _stored(np.zeros(array.shape, array.dtype), "c")[1]
+        layout = [dtype, list(array.shape), None if plain else list(strides), length, argument.read_only]
+        return [self._layouts.setdefault(json.dumps(layout), len(self._layouts)), offset]
 
     def finish(self) -> bytes:
         """The phase's block."""
-        # Offsets depend on the plan's length and the plan on the offsets: a fixed-width base settles it.
-        base = 0
-        while True:
-            plan = json.dumps({"steps": self._shifted(base)}, separators=(",", ":")).encode()
-            needed = _align(8 + len(plan))
-            if needed == base:
-                break
-            base = max(base, needed)
-            if needed < base:
-                plan += b" " * (base - 8 - len(plan))
-                break
+        layouts = [json.loads(text) for text in self._layouts]
+        plan = json.dumps({"layouts": layouts, "steps": self._steps}, separators=(",", ":")).encode()
+        base = _align(8 + len(plan))
         block = bytearray(base + self._size)
         block[:8] = len(plan).to_bytes(8, "little")
         block[8 : 8 + len(plan)] = plan
@@ -133,26 +130,23 @@ class PhaseBuilder:
             block[base + offset : base + offset + len(data)] = data
         return bytes(block)
 
-    def _shifted(self, base: int) -> list[dict[str, Any]]:
-        def shift(argument: dict[str, Any]) -> dict[str, Any]:
-            if "value" in argument:
-                return argument
-            dtype, shape, strides, offset, length, read_only = argument["array"]
-            return {"array": [dtype, shape, strides, offset + base, length, read_only]}
-
-        return [{"call": [shift(a) for a in s["call"]]} if "call" in s else s for s in self._steps]
-
 
 def read_plan(block: bytes | memoryview) -> list[list[PlacedArgument] | int]:
     """The steps of a block: a list of arguments for a call, a step's number for a second look."""
-    length = int.from_bytes(block[:8], "little")
-    steps = json.loads(bytes(block[8 : 8 + length]))["steps"]
+    size = int.from_bytes(block[:8], "little")
+    plan = json.loads(bytes(block[8 : 8 + size]))
+    base = _align(8 + size)
+    layouts = []
+    for dtype, shape, strides, length, read_only in plan["layouts"]:
+        if strides is None:
+            strides = np.zeros(shape, dtype).strides
+        layouts.append((dtype, tuple(shape), tuple(strides), length, read_only))
 
-    def placed(argument: dict[str, Any]) -> PlacedArgument:
-        if "value" in argument:
-            value: int | float = argument["value"]
+    def placed(argument: Any) -> PlacedArgument:
+        if not isinstance(argument, list):
+            value: int | float = argument
             return value
-        dtype, shape, strides, offset, size, read_only = argument["array"]
-        return PlacedArray(dtype, tuple(shape), tuple(strides), offset, size, read_only)
+        dtype, shape, strides, length, read_only = layouts[argument[0]]
+        return PlacedArray(dtype, shape, strides, base + argument[1], length, read_only)
 
-    return [[placed(a) for a in s["call"]] if "call" in s else int(s["reread"]) for s in steps]
+    return [[placed(a) for a in step] if isinstance(step, list) else int(step) for step in plan["steps"]]

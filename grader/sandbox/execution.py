@@ -120,7 +120,7 @@ class _Run:
         self.report = report
         self.load: LoadOutcome | None = None
         self.steps: dict[str, list[StepOutcome]] = {phase.name: [] for phase in phases}
-        self.findings: list[Mapping[str, Any]] = []
+        self.findings: list[Any] = []
         self.cpu_s = self.call_cpu_s = self.idle_s = 0.0
         self.children = self.timeouts = self.crashes = 0
         self.truncated = False
@@ -350,8 +350,8 @@ class _Run:
 
     def _take_findings(self, life: _Life) -> None:
         record = life.record(slots.FINDINGS)
-        if record is not None and record.state == slots.DONE and record.description not in self.findings:
-            self.findings.append(record.description)
+        found = record.description.get("findings") if record is not None else None
+        self.findings += [f for f in found if f not in self.findings] if isinstance(found, list) else []
 
     def _bombs(self) -> int:
         """How many calls ran out of memory so far."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from grader.exercise.calls import ALIGNMENT, Argument, ArrayArgument, PhaseBuilder, PlacedArray, read_plan
-from grader.sandbox.inside.arguments import changed_arguments, make_arguments, read_steps
+from grader.sandbox.inside.arguments import Calls, changed_arguments
 
 LAYOUTS = ("c", "fortran", "strided")
 DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
@@ -44,6 +44,18 @@ def mapped(block: bytes) -> mmap.mmap:
     return mapping
 
 
+def in_child(mapping: mmap.mmap) -> Calls:
+    """The reader in the child; the block lies somewhere in a larger memory."""
+    memory = mmap.mmap(-1, 4096 + len(mapping) + 100)
+    memory[4096 : 4096 + len(mapping)] = mapping[:]
+    return Calls(memory, 4096, len(mapping))
+
+
+def arguments_in_child(mapping: mmap.mmap, number: int) -> list[Any]:
+    read = in_child(mapping)
+    return read.arguments(read.steps[number])[0]  # type: ignore[arg-type]
+
+
 def same(got: Any, given_: Argument) -> None:
     if not isinstance(given_, ArrayArgument):
         assert got == given_
@@ -57,15 +69,16 @@ def same(got: Any, given_: Argument) -> None:
 @given(calls)
 def test_the_child_sees_the_arguments_that_were_written(all_calls: list[list[Argument]]) -> None:
     mapping = mapped(built(all_calls))
-    steps = read_steps(mapping)
-    assert len(steps) == len(all_calls)
-    for step, arguments in zip(steps, all_calls, strict=True):
-        seen = make_arguments(step["call"], mapping)
+    read = in_child(mapping)
+    assert len(read.steps) == len(all_calls)
+    for step, arguments in zip(read.steps, all_calls, strict=True):
+        assert not isinstance(step, int)
+        seen, watched = read.arguments(step)
         for got, argument in zip(seen, arguments, strict=True):
             same(got, argument)
             if isinstance(argument, ArrayArgument):
                 assert got.flags.writeable is not argument.read_only
-        assert changed_arguments(step["call"], seen) == 0
+        assert changed_arguments(watched) == 0
 
 
 @given(calls)
@@ -105,13 +118,12 @@ def test_writing_all_of_one_call_changes_no_other(
     arguments: list[ArrayArgument], data: st.DataObject
 ) -> None:
     mapping = mapped(built([list(arguments)] * 3))
-    steps = read_steps(mapping)
     chosen = data.draw(st.integers(0, 2))
     for step in read_plan(bytes(mapping))[chosen]:  # type: ignore[union-attr]
         assert isinstance(step, PlacedArray)
         mapping[step.offset : step.offset + step.length] = b"\xaa" * step.length
     for number in {0, 1, 2} - {chosen}:
-        for got, argument in zip(make_arguments(steps[number]["call"], mapping), arguments, strict=True):
+        for got, argument in zip(arguments_in_child(mapping, number), arguments, strict=True):
             same(got, argument)
 
 
@@ -153,15 +165,15 @@ def test_a_second_look_names_its_step() -> None:
 def test_a_change_of_shape_strides_or_dtype_is_told_by_argument() -> None:
     arguments: list[Argument] = [ArrayArgument(np.arange(6.0)), 3, ArrayArgument(np.ones((2, 3)), "fortran")]
     mapping = mapped(built([arguments]))
-    (step,) = read_steps(mapping)
-    seen = make_arguments(step["call"], mapping)
+    read = in_child(mapping)
+    seen, watched = read.arguments(read.steps[0])  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         seen[0].shape = (2, 3)
-        assert changed_arguments(step["call"], seen) == 0b001
+        assert changed_arguments(watched) == 0b001
         seen[0].shape = (6,)
         seen[2].dtype = np.int64
-        assert changed_arguments(step["call"], seen) == 0b100
+        assert changed_arguments(watched) == 0b100
 
 
 @given(calls)
@@ -174,6 +186,23 @@ def test_many_calls_keep_plan_and_arrays_apart() -> None:
     for count in range(40):
         all_calls: list[list[Argument]] = [[ArrayArgument(np.full(3, n)), n] for n in range(count)]
         mapping = mapped(built(all_calls))
-        for step, arguments in zip(read_steps(mapping), all_calls, strict=True):
-            for got, argument in zip(make_arguments(step["call"], mapping), arguments, strict=True):
+        for number, arguments in enumerate(all_calls):
+            for got, argument in zip(arguments_in_child(mapping, number), arguments, strict=True):
                 same(got, argument)
+
+
+@given(st.lists(array_arguments, min_size=1, max_size=3), st.data())
+def test_an_answer_that_shares_memory_names_the_argument(
+    arguments: list[ArrayArgument], data: st.DataObject
+) -> None:
+    read = in_child(mapped(built([list(arguments)] * 2)))
+    chosen = data.draw(st.integers(0, len(arguments) - 1))
+    call = read.steps[0]
+    assert isinstance(call, list)
+    array = read.arguments(call)[0][chosen]
+    start = array.__array_interface__["data"][0]
+    assert read.aliased(call, [(start, start + 1)]) == 1 << chosen
+    assert read.aliased(read.steps[1], [(start, start + 1)]) == 0, "another call's memory"  # type: ignore[arg-type]
+    elsewhere = np.ones(3).__array_interface__["data"][0]
+    assert read.aliased(call, [(elsewhere, elsewhere + 24)]) == 0
+    assert read.aliased(call, []) == 0

@@ -11,6 +11,10 @@ import numpy as np
 
 _ndarray = np.ndarray
 _loads = json.loads
+_list = list
+_type = type
+
+ALIGNMENT = 64
 
 # Number of the argument, the array, and its shape, strides and dtype before the call.
 Watched = tuple[int, Any, tuple[int, ...], tuple[int, ...], Any]
@@ -23,42 +27,49 @@ class Calls:
         memory: The shared memory.
         at: Where the phase's block begins in it.
         size: The block's length.
+
+    Attributes:
+        steps: For each step the arguments of a call, or the number of the step that is looked at once more.
     """
 
     def __init__(self, memory: mmap.mmap, at: int, size: int) -> None:
         length = int.from_bytes(memory[at : at + 8], "little")
-        self.steps: list[dict[str, Any]] = _loads(memory[at + 8 : at + 8 + length])["steps"]
+        plan = _loads(memory[at + 8 : at + 8 + length])
+        self.steps: list[list[Any] | int] = plan["steps"]
         self._memory = memory
-        self._at = at
-        self._size = size
+        self._base = at - (-(8 + length) // ALIGNMENT) * ALIGNMENT
+        self._size = at + size - self._base
         self._start: int | None = None
-        self._dtypes: dict[str, Any] = {}
+        self._layouts: list[tuple[tuple[int, ...], Any, tuple[int, ...], bool, int]] = []
+        for name, shape, strides, memory_length, read_only in plan["layouts"]:
+            dtype = np.dtype(name)
+            if strides is None:
+                strides = _ndarray(shape, dtype).strides
+            self._layouts.append((tuple(shape), dtype, tuple(strides), read_only, memory_length))
 
-    def arguments(self, number: int) -> tuple[list[Any], list[Watched]]:
-        """The arguments of one call, and what has to be as before afterwards; arrays are views."""
+    def arguments(self, call: list[Any]) -> tuple[list[Any], list[Watched]]:
+        """The arguments of a call, and what has to be as before afterwards; arrays are views."""
         arguments: list[Any] = []
         watched: list[Watched] = []
-        for bit, argument in enumerate(self.steps[number]["call"]):
-            if "value" in argument:
-                arguments.append(argument["value"])
-                continue
-            name, shape, strides, offset, _length, read_only = argument["array"]
-            dtype = self._dtypes.get(name)
-            if dtype is None:
-                dtype = self._dtypes[name] = np.dtype(name)
-            array = _ndarray(shape, dtype, self._memory, self._at + offset, strides)
-            if read_only:
-                array.flags.writeable = False
-            arguments.append(array)
-            watched.append((bit, array, array.shape, array.strides, array.dtype))
+        memory, base, layouts = self._memory, self._base, self._layouts
+        for bit, argument in enumerate(call):
+            if _type(argument) is _list:
+                number, offset = argument
+                shape, dtype, strides, read_only, _length = layouts[number]
+                array = _ndarray(shape, dtype, memory, base + offset, strides)
+                if read_only:
+                    array.flags.writeable = False
+                watched.append((bit, array, shape, strides, dtype))
+                argument = array
+            arguments.append(argument)
         return arguments, watched
 
-    def aliased(self, number: int, ranges: list[tuple[int, int]]) -> int:
+    def aliased(self, call: list[Any], ranges: list[tuple[int, int]]) -> int:
         """A bit for each array argument of a call that shares memory with one of the (low, high) ranges."""
         if not ranges:
             return 0
         if self._start is None:
-            self._start = _ndarray(1, "u1", self._memory, self._at).__array_interface__["data"][0]
+            self._start = _ndarray(1, "u1", self._memory, self._base).__array_interface__["data"][0]
         start = self._start
         inside = [
             (low - start, high - start) for low, high in ranges if low < start + self._size and start < high
@@ -66,10 +77,19 @@ class Calls:
         bits = 0
         if not inside:
             return bits
-        for bit, argument in enumerate(self.steps[number]["call"]):
-            if "value" in argument:
-                continue
-            _dtype, _shape, _strides, offset, length, _read_only = argument["array"]
-            if any(low < offset + length and offset < high for low, high in inside):
-                bits |= 1 << bit
+        for bit, argument in enumerate(call):
+            if _type(argument) is _list:
+                number, offset = argument
+                end = offset + self._layouts[number][4]
+                if any(low < end and offset < high for low, high in inside):
+                    bits |= 1 << bit
         return bits
+
+
+def changed_arguments(watched: list[Watched]) -> int:
+    """A bit for each array whose shape, strides or dtype is no longer what it was."""
+    bits = 0
+    for bit, array, shape, strides, dtype in watched:
+        if array.shape != shape or array.strides != strides or array.dtype is not dtype:
+            bits |= 1 << bit
+    return bits

@@ -15,7 +15,7 @@ import select
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from grader.sandbox.inside import analyst, child, imports
 from grader.sandbox.inside.confinement import PARTIAL, Confinement, load_libc
 from grader.sandbox.inside.limits import Ceiling, memory_in_use
 from grader.sandbox.inside.protocol import NOT_CONFINED
-
-if TYPE_CHECKING:
-    from grader.sandbox.inside.recorder import Recorder
+from grader.sandbox.inside.recorder import Recorder
 
 CONTROL = 3
 PR_SET_PDEATHSIG = 1
@@ -101,6 +99,7 @@ def main() -> None:
             failed = f"{name} can't be imported: {error}"
     rules = Rules.from_dict(settings["policy"])
     _warm_up(rules)
+    recorder = Recorder(rules)
     try:
         confinement = Confinement(settings["readable"], settings["without"])
     except OSError as error:
@@ -122,7 +121,7 @@ def main() -> None:
     _seed()
     gc.collect()
     gc.freeze()
-    server = _Server(control, libc, rules, confinement, guard, None)
+    server = _Server(control, libc, rules, confinement, guard, recorder)
     ready = {"ready": not failed, "message": failed, "threads": _threads()}
     control.send(json.dumps(ready | {"level": confinement.level, "layers": confinement.layers}).encode())
     server.serve()
@@ -185,7 +184,7 @@ class _Server:
         rules: Rules,
         confinement: Confinement,
         guard: imports.ImportGuard,
-        recorder: "Recorder | None",
+        recorder: Recorder,
     ) -> None:
         self.control = control
         self.libc = libc
