@@ -1,8 +1,15 @@
-"""How long grading takes, measured in one run: ``python benchmarks/grading.py``.
+"""How fast grading is, measured in one run: ``python benchmarks/grading.py``.
 
-Prints the seconds of ``grader check`` from the shell beside those of a bare ``import numpy``; submissions a
-second of ``grader grade`` for a class with reports; and what share of the time is the students' own code:
-processor time of loading and calls as the children report it, against the processor time of everything.
+Prints, each with the ratios that say whether it is good:
+
+- the seconds of ``grader check`` from the shell beside those of a bare ``import numpy``;
+- the microseconds of each stage of one submission, for numpy and for torch;
+- submissions a second of ``grader grade`` with reports and gradebook, by size of the class and number of
+  workers, and the largest process's memory;
+- what the grader adds to the students' own code: against (a) the same files run bare, each in a fork of a
+  warm process, and (b) one pytest process a submission on the same cases.
+
+Machines differ and so does one machine from minute to minute: compare figures of one run only.
 """
 
 from __future__ import annotations
@@ -10,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -18,56 +24,79 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "submissions" / "mlm_forward"
-SOLUTION = EXAMPLES / "right_einsum.py"
+import baselines
+import classes
+import stages
+
+SOLUTION = classes.EXAMPLES / "right_einsum.py"
 
 
-def seconds(command: list[str], runs: int) -> list[float]:
-    """Wall seconds of a command over several runs after one warm-up."""
+def seconds(command: list[str], runs: int) -> float:
+    """Median wall seconds of a command over several runs after one warm-up."""
     taken = []
     for number in range(runs + 1):
         begin = time.perf_counter()
-        subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        subprocess.run(command, cwd=classes.ROOT, capture_output=True, check=False)
         if number:
             taken.append(time.perf_counter() - begin)
-    return taken
+    return statistics.median(taken)
 
 
-def write_class(folder: Path, size: int) -> None:
-    """A class of different files made of the worked submissions that need no torch and no scipy."""
-    texts = [path.read_text("utf-8") for path in sorted(EXAMPLES.glob("*.py"))]
-    plain = [text for text in texts if "torch" not in text and "scipy" not in text]
-    for number in range(size):
-        text = plain[number % len(plain)]
-        (folder / f"s{number:05d}.py").write_text(f"{text}\n# student {number}\n", "utf-8")
-
-
-def grade(size: int, workers: int) -> dict[str, float]:
-    """Figures of one ``grader grade`` of a made-up class."""
+def grade(folder: Path, size: int, workers: int) -> tuple[float, float, float]:
+    """Grade a class: submissions a second, seconds of the whole command, and MiB of the largest process."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "class").mkdir()
-        write_class(folder / "class", size)
-        out = folder / "out"
-        command = [sys.executable, "-m", "grader", "grade", str(folder / "class"), "--out", str(out)]
-        command += ["--workers", str(workers), "--json", "--allow-weak-isolation", "--root", str(ROOT)]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        out = Path(name) / "out"
+        command = [sys.executable, "-m", "grader", "grade", str(folder), "--out", str(out), "--json"]
+        command += ["--workers", str(workers), "--root", str(classes.ROOT), "--allow-weak-isolation"]
         begin = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        with (Path(name) / "said").open("w+") as file, (Path(name) / "errors").open("w") as errors:
+            process = subprocess.Popen(command, stdout=file, stderr=errors)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            file.seek(0)
+            said = json.load(file)
         wall = time.perf_counter() - begin
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        results = [json.loads(line) for line in (out / "results.jsonl").read_text("utf-8").splitlines()]
-        assert len(results) == size, "a result was lost"
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    calls = sum(r["timing"]["calls_s"] for r in results)
-    return {
-        "wall": wall,
-        "grading": json.loads(done.stdout)["seconds"],
-        "cpu": used,
-        "calls": calls,
-        "children": sum(r["timing"]["cpu_s"] for r in results),
-    }
+        assert process.returncode == 0, process.returncode
+        with (out / "results.jsonl").open("rb") as file:
+            assert sum(1 for _ in file) == size, "a result was lost"
+        assert not said["faults"], said["faults"]
+    return size / said["seconds"], wall, usage.ru_maxrss / 1024
+
+
+def check_times(runs: int) -> None:
+    """Print the time of ``grader check``."""
+    check = seconds([sys.executable, "-m", "grader", "check", str(SOLUTION)], runs)
+    bare = seconds([sys.executable, "-c", "import numpy"], runs)
+    print(f"grader check {SOLUTION.name}, median of {runs}   {check:.3f} s")
+    print(f"python -c 'import numpy'                   {bare:.3f} s   ratio {check / bare:.1f}")
+
+
+def rates(kind: str, sizes: list[int]) -> None:
+    """Print how many submissions a second are graded, and what that is against the baselines."""
+    cores = len(os.sched_getaffinity(0))
+    alone = baselines.alone(kind)
+    print(f"\n{kind}: (a) the same files run bare, each in a fork of a warm process: {1000 * alone:.1f} ms")
+    one_process: dict[int, float] = {}
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            classes.write(Path(name), size, kind)
+            for workers in (1, cores):
+                rate, wall, largest = grade(Path(name), size, workers)
+                each = workers / rate
+                print(
+                    f"{kind}: {size} submissions, {workers} worker{'s' if workers > 1 else ' '}  "
+                    f"{rate:6.1f} a second, whole command {wall:.1f} s, largest process {largest:.0f} MiB"
+                )
+                if workers == 1:
+                    one_process[size] = rate
+                    added = 1000 * (each - alone)
+                    print(f"    {1000 * each:.1f} ms each: {each / alone:.2f} x (a), {added:.1f} ms added")
+                else:
+                    print(f"    {rate / one_process[size]:.2f} x one worker")
+    if len(sizes) > 1:
+        small, large = sizes[0], sizes[-1]
+        ratio = (large / one_process[large]) / (small / one_process[small])
+        print(f"    {large} take {ratio:.1f} x as long as {small}")
 
 
 def main() -> None:
@@ -75,28 +104,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", type=int, default=200, help="submissions in the class")
     parser.add_argument("--runs", type=int, default=7, help="runs of each command line")
-    arguments = parser.parse_args()
-    cores = len(os.sched_getaffinity(0))
-
-    check = seconds([sys.executable, "-m", "grader", "check", str(SOLUTION)], arguments.runs)
-    bare = seconds([sys.executable, "-c", "import numpy"], arguments.runs)
-    median, floor = statistics.median(check), statistics.median(bare)
-    print(f"cores                                {cores}")
-    print(f"grader check, median of {arguments.runs} runs       {median:.3f} s")
-    print(f"python -c 'import numpy'             {floor:.3f} s   ratio {median / floor:.1f}")
-    for workers in (1, cores):
-        figures = grade(arguments.size, workers)
-        # What the grader adds: the time of all workers less the students' own.
-        own = figures["calls"]
-        overhead = (figures["grading"] * workers - own) / arguments.size
-        print(f"grade {arguments.size}, {workers} worker{'s' if workers > 1 else ' '}, with reports")
-        print(f"    whole command                    {figures['wall']:.2f} s")
-        print(f"    submissions a second             {arguments.size / figures['grading']:.1f}")
-        print(f"    students' own code               {1000 * own / arguments.size:.1f} ms a submission")
-        print(f"    added by the grader              {1000 * overhead:.1f} ms a submission and worker")
-        print(f"    students' share of all cpu time  {100 * own / figures['cpu']:.0f} %")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[200, 2000], help="submissions in the class")
+    parser.add_argument("--torch-sizes", type=int, nargs="+", default=[100], help="the same with torch")
+    parser.add_argument("--no-torch", action="store_true", help="leave torch out")
+    chosen = parser.parse_args()
+    kinds = ["numpy"] if chosen.no_torch else ["numpy", "torch"]
+    print(f"cores: {len(os.sched_getaffinity(0))}\n")
+    check_times(chosen.runs)
+    for kind in kinds:
+        stages.show(kind)
+    rates("numpy", chosen.sizes)
+    if "torch" in kinds:
+        rates("torch", chosen.torch_sizes)
+    print()
+    baselines.show_pytest()
 
 
 if __name__ == "__main__":
