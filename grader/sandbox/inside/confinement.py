@@ -76,11 +76,8 @@ class Confinement:
         self._filter: seccomp.Filter | None = None
         names = {layer.partition(" ")[0] for layer in found}
         if LANDLOCK in names:
-            standard = standard_library()
             self._ruleset = landlock.Ruleset(
-                self._libc,
-                [*_entries(standard), *system_libraries(), "/dev/null", *readable],
-                listed=standard,
+                self._libc, [*standard_library(), *system_libraries(), "/dev/null", *readable]
             )
         if SECCOMP in names:
             self._filter = seccomp.Filter(paths=LANDLOCK in names)
@@ -143,23 +140,15 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
     """Give up whatever root or a new user namespace gave."""
     # struct __user_cap_header_struct of version 3 for this process, and two empty sets of three words.
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    libc.capset(header, (ctypes.c_uint32 * 6)())
+    if libc.capset(header, (ctypes.c_uint32 * 6)()):
+        raise OSError(ctypes.get_errno(), "capabilities can't be given up")
 
 
 def standard_library() -> list[str]:
-    """The folders of the standard library: that of `os`, and where its compiled modules lie."""
+    """What lies in the standard library's folder, without the packages that were installed into it."""
     home = os.path.dirname(os.__file__)
-    return [home, os.path.join(home, "lib-dynload")]
-
-
-def _entries(folders: Iterable[str]) -> list[str]:
-    """What lies in the folders, without the packages that were installed beside it."""
-    found = []
-    for folder in folders:
-        if os.path.isdir(folder):
-            names = sorted(os.listdir(folder))
-            found += [os.path.join(folder, n) for n in names if n not in ("site-packages", "dist-packages")]
-    return found
+    names = sorted(os.listdir(home))
+    return [os.path.join(home, n) for n in names if n not in ("site-packages", "dist-packages")]
 
 
 def system_libraries() -> list[str]:

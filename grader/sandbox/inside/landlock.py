@@ -33,13 +33,12 @@ class Ruleset:
     Args:
         libc: The C library, loaded with ``use_errno``.
         readable: Files and folders; those that don't exist or can't be reached are left out.
-        listed: Folders of which only the names of what lies in them, at any depth, may be read.
 
     Raises:
         OSError: The kernel refuses.
     """
 
-    def __init__(self, libc: ctypes.CDLL, readable: Iterable[str], listed: Iterable[str] = ()) -> None:
+    def __init__(self, libc: ctypes.CDLL, readable: Iterable[str]) -> None:
         version = abi(libc)
         if not version:
             raise OSError(errno.ENOSYS, "this kernel has no Landlock")
@@ -53,18 +52,16 @@ class Ruleset:
         if self.descriptor < 0:
             raise OSError(ctypes.get_errno(), "Landlock makes no ruleset")
         for path in readable:
-            self._allow(libc, path, READ_FILE | READ_DIR)
-        for path in listed:
-            self._allow(libc, path, READ_DIR)
+            self._allow(libc, path)
 
-    def _allow(self, libc: ctypes.CDLL, path: str, rights: int) -> None:
+    def _allow(self, libc: ctypes.CDLL, path: str) -> None:
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return
         try:
-            if not stat.S_ISDIR(os.fstat(handle).st_mode):
-                rights &= ~READ_DIR
+            # The kernel refuses rights on a file that only folders can have.
+            rights = READ_FILE | READ_DIR if stat.S_ISDIR(os.fstat(handle).st_mode) else READ_FILE
             rule = struct.pack("=Qi", rights, handle)
             if libc.syscall(ADD_RULE, self.descriptor, PATH_BENEATH, rule, 0):
                 raise OSError(ctypes.get_errno(), f"Landlock takes no rule for {path}")

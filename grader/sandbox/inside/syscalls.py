@@ -415,9 +415,3 @@ def number(name: str, machine: str | None = None) -> int | None:
     """A call's number; None where the machine's table lacks it or the machine is unknown here."""
     machine = machine or platform.machine()
     return NUMBERS[name][MACHINES.index(machine)] if machine in MACHINES else None
-
-
-def numbers(names: tuple[str, ...], machine: str | None = None) -> list[int]:
-    """The numbers of those of the calls that the machine has."""
-    found = (number(name, machine) for name in names)
-    return [n for n in found if n is not None]
