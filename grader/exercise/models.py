@@ -6,6 +6,7 @@ JSON Schema that editors use (`grader schema`).
 
 from __future__ import annotations
 
+import fnmatch
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -454,10 +455,33 @@ class PolicyEffect(Model):
         return self
 
 
+DOTTED = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+$"
+DottedName = Annotated[str, Field(pattern=DOTTED, max_length=200)]
+
+
 class Policy(Model):
-    """The content of ``policy.yaml``."""
+    """The content of ``policy.yaml``.
+
+    ``aliases`` maps names that are seen at run time (``torch.ops.aten._softmax``) to the helpers behind them.
+    """
 
     effect: PolicyEffect = PolicyEffect(no_points=True)
     rules: list[PolicyRule] = []
     allowed: list[str] = []
     array_libraries: list[str] = []
+    aliases: dict[DottedName, DottedName] = {}
+
+    @model_validator(mode="after")
+    def _aliases_are_of_helpers(self) -> Policy:
+        patterns = [pattern for rule in self.rules for pattern in rule.names]
+        for alias, helper in self.aliases.items():
+            at = ("aliases", alias)
+            if not any(fnmatch.fnmatchcase(helper, pattern) for pattern in patterns):
+                raise _error(
+                    "alias", f"{helper!r} is banned by no rule, so nothing can be an alias of it", at=at
+                )
+            if any(fnmatch.fnmatchcase(helper, pattern) for pattern in self.allowed):
+                raise _error("alias", f"{helper!r} is allowed, so nothing can be an alias of it", at=at)
+            if helper in self.aliases:
+                raise _error("alias", f"{helper!r} is an alias itself; name the helper", at=at)
+        return self

@@ -33,15 +33,17 @@ _HIDING_NAMES = words(
 )
 _HIDING_ATTRIBUTES = words(
     """
-    __dict__ __getattribute__ __getattr__ __subclasses__ __globals__ __code__ f_globals f_locals f_back
+    __dict__ __getattribute__ __getattr__ __subclasses__ __globals__ __code__ __closure__ __wrapped__
+    cell_contents __recorded__ f_globals f_locals f_back f_builtins tb_frame gi_frame cr_frame ag_frame
     ctypeslib cpp_extension load_library load modules sys builtins importlib operator __builtins__
-    CompilationUnit
+    CompilationUnit overrides library _C _ops _decomp _prims _prims_common _refs _python_dispatch _mode_utils
+    redispatch redispatch_boxed py_kernels
     """
 )
 _HIDING_MODULES = words(
     """
     builtins importlib operator pkgutil pydoc inspect ctypes _ctypes cffi _cffi_backend sys gc threading
-    pickle marshal types runpy timeit code subprocess os
+    pickle _pickle cloudpickle dill joblib shelve marshal traceback types runpy timeit code subprocess os
     """
 )
 
@@ -215,7 +217,7 @@ class Report:
         self._grader_imports()
 
     def _grader_imports(self) -> None:
-        for module, statement in self.program.imports:
+        for module, statement in [*self.program.imports, *self.resolver.imported]:
             if module.split(".")[0] == "grader":
                 self.suspicious.append(
                     Finding(findings.DYNAMIC, module, statement, detail="is the grader itself")

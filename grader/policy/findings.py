@@ -45,11 +45,39 @@ _DYNAMIC = frozenset(
         "gc.get_objects",
         "gc.get_referrers",
         "gc.get_referents",
+        "importlib.reload",
+        "importlib.util.module_from_spec",
+        "importlib.util.spec_from_file_location",
+        "importlib.util.spec_from_loader",
+        "importlib.machinery.ExtensionFileLoader",
+        "importlib.machinery.FileFinder",
+        "importlib.machinery.PathFinder",
+        "importlib.machinery.SourceFileLoader",
+        "importlib.machinery.SourcelessFileLoader",
         "inspect.currentframe",
+        "inspect.getclosurevars",
+        "inspect.getinnerframes",
+        "inspect.getouterframes",
         "inspect.stack",
+        "inspect.trace",
+        "inspect.unwrap",
+        "traceback.walk_stack",
+        "traceback.walk_tb",
+        "sys.meta_path",
+        "sys.path_hooks",
+        "sys.path_importer_cache",
         "pickle.load",
         "pickle.loads",
         "pickle.Unpickler",
+        "_pickle.load",
+        "_pickle.loads",
+        "_pickle.Unpickler",
+        "cloudpickle.load",
+        "cloudpickle.loads",
+        "dill.load",
+        "dill.loads",
+        "joblib.load",
+        "shelve.open",
         "marshal.load",
         "marshal.loads",
         "types.CodeType",
@@ -73,7 +101,27 @@ _DYNAMIC = frozenset(
         "os.popen",
     }
 )
-_REVEALING = frozenset({"__subclasses__", "__globals__", "__code__", "f_globals", "f_locals", "f_back"})
+# Parts of torch below its public functions, where the watch over library calls can be turned off or evaded.
+_BELOW = frozenset({"overrides", "library", "_C", "_ops", "_decomp", "_prims", "_prims_common", "_refs"})
+_BELOW_UTILS = frozenset(
+    {"torch.utils._python_dispatch", "torch.utils._mode_utils", "torch.nn.modules.module"}
+)
+# These hold ordinary functions, banned and allowed ones.
+_ORDINARY = (
+    "torch._C._nn",
+    "torch._C._VariableFunctions",
+    "torch._C._special",
+    "torch._C._linalg",
+    "torch._C._fft",
+)
+_REVEALING = frozenset(
+    {
+        *("__subclasses__", "__globals__", "__code__", "__closure__", "cell_contents", "__recorded__"),
+        *("f_globals", "f_locals", "f_back", "f_builtins", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
+        *("redispatch", "redispatch_boxed", "py_kernels"),
+    }
+)
+_EDITING = frozenset({"pop", "popitem", "setdefault", "update", "clear", "__setitem__", "__delitem__"})
 _ARRAYS = {"torch": "torch.Tensor", "jax": "jax.Array", "tensorflow": "tensorflow.Tensor"}
 # Libraries whose objects are no tensors, or have attributes of the student's choosing.
 _NOT_ARRAYS = frozenset({"types", "collections", "enum", "argparse", "numpy", "scipy", "math", "re", "json"})
@@ -155,7 +203,7 @@ class Inspector:
             if not isinstance(value, Lib):
                 continue
             name = f"{value.name}.{node.attr}"
-            rule = self.rules.banned(name) or self._unbound_method(value.name, node.attr)
+            rule = self.rules.helper(name)
             if rule is not None:
                 self._flagged.add(node)
                 yield Finding(rule.id, name, node, self._given_by(node.value, value), banned=rule)
@@ -179,14 +227,6 @@ class Inspector:
                 if argument is not None and value in self.resolver.resolve(argument):
                     units.append(site.unit)
         return tuple(units) or None
-
-    def _unbound_method(self, library: str, attr: str) -> Rule | None:
-        """`torch.Tensor.softmax`: a method, taken from its class."""
-        rule = self.rules.method(attr)
-        last = library.rpartition(".")[2]
-        if rule is None or not last[:1].isupper() or library.split(".")[0] not in self.rules.array_libraries:
-            return None
-        return None if self.rules.allows(f"{library}.{attr}") else rule
 
     def _method(self, attr: str, values: Values) -> Rule | None:
         """The rule for a method of that name, when the receiver may be an array of an array library."""
@@ -224,7 +264,7 @@ class Inspector:
 
     def _looked_up(self, node: ast.expr, lookup: Lookup) -> Iterator[Finding]:
         for name, units in lookup.libs.items():
-            rule = self._first_banned(name)
+            rule = self.rules.helper(name)
             if rule is not None:
                 self._flagged.add(node)
                 yield Finding(rule.id, name, node, None if units is None else tuple(units), banned=rule)
@@ -233,10 +273,6 @@ class Inspector:
             if rule is not None:
                 self._flagged.add(node)
                 yield Finding(rule.id, self._method_name(attr, values), node, banned=rule)
-
-    def _first_banned(self, name: str) -> Rule | None:
-        library, _, attr = name.rpartition(".")
-        return self.rules.banned(name) or self._unbound_method(library, attr)
 
     def _getter(self, node: ast.Call) -> Iterator[Finding]:
         """attrgetter and methodcaller, judged where they are made: what they meet may stay unknown."""
@@ -277,11 +313,7 @@ class Inspector:
         if isinstance(node, ast.Name):
             yield from self._suspicious_name(node)
         elif isinstance(node, ast.Attribute):
-            for value in self.resolver.resolve(node.value):
-                if isinstance(value, Lib):
-                    yield from self._suspicious_library(f"{value.name}.{node.attr}", node)
-            if node.attr in _REVEALING:
-                yield Finding(DYNAMIC, node.attr, node, at_end=True, detail="reaches behind the source")
+            yield from self._suspicious_attribute(node)
         elif isinstance(node, ast.Call):
             yield from self._executed(node)
         lookup = self.resolver.lookups.get(node)
@@ -291,6 +323,19 @@ class Inspector:
             for value in self.resolver.resolve(node):
                 if isinstance(value, Table) and (not value.name or self.rules.may_hold(value.name)):
                     yield Finding(UNRESOLVED, value.name or "sys.modules", node, detail="table")
+
+    def _suspicious_attribute(self, node: ast.Attribute) -> Iterator[Finding]:
+        values = self.resolver.resolve(node.value)
+        for value in values:
+            if isinstance(value, Lib):
+                yield from self._suspicious_library(f"{value.name}.{node.attr}", node)
+            elif isinstance(value, Table) and not value.name and node.attr in _EDITING:
+                yield Finding(DYNAMIC, "sys.modules", node, detail="is edited here")
+        own = bool(values) and all(
+            isinstance(value, Function | Own | OwnClass | Instance) for value in values
+        )
+        if node.attr in _REVEALING or (node.attr == "__wrapped__" and not own):
+            yield Finding(DYNAMIC, node.attr, node, at_end=True, detail="reaches behind the source")
 
     def _suspicious_name(self, node: ast.Name) -> Iterator[Finding]:
         bindings = self.resolver.candidates(node)
@@ -311,9 +356,24 @@ class Inspector:
             yield Finding(NATIVE, name, node, detail="runs native code")
         elif name in _DYNAMIC:
             yield Finding(DYNAMIC, name, node, detail="may run or reach code that the source does not show")
+        elif self._below(name):
+            yield Finding(
+                DYNAMIC, name, node, detail="may hide library calls from the check that watches them"
+            )
+
+    def _below(self, name: str) -> bool:
+        """Whether a name is of those parts of torch that students have no need for."""
+        parts = name.split(".")
+        if parts[0] != "torch" or len(parts) < 2 or not self.rules.may_hold("torch"):
+            return False
+        if parts[1] in _BELOW:
+            return len(parts) > 2 and not name.startswith(_ORDINARY) and self.rules.banned(name) is None
+        return len(parts) > 3 and ".".join(parts[:-1]) in _BELOW_UTILS and parts[-1] != "Module"
 
     def _executed(self, node: ast.Call) -> Iterator[Finding]:
         for value in self.resolver.resolve(node.func):
+            if isinstance(value, Lib) and value.name == "numpy.load" and _unpickles(node):
+                yield Finding(DYNAMIC, value.name, node, detail="unpickles what the source does not show")
             if isinstance(value, Lib) and value.name in _EXECUTORS:
                 name = value.name.removeprefix("builtins.")
                 if node.args:
@@ -322,3 +382,8 @@ class Inspector:
                         self.texts.append((node, found))
                     detail = "runs code from a text" if complete else "runs code from a text made as it runs"
                     yield Finding(DYNAMIC, name, node, detail=detail)
+
+
+def _unpickles(node: ast.Call) -> bool:
+    given = [keyword.value for keyword in node.keywords if keyword.arg == "allow_pickle"]
+    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)

@@ -57,6 +57,7 @@ class Rules:
     rules: tuple[Rule, ...]
     allowed: tuple[str, ...]
     array_libraries: frozenset[str]
+    aliases: Mapping[str, str]
     roots: frozenset[str]
     _matchers: tuple[tuple[Rule, re.Pattern[str] | None], ...] = field(repr=False, compare=False)
     _allowed: re.Pattern[str] | None = field(repr=False, compare=False)
@@ -72,7 +73,7 @@ class Rules:
 
         Args:
             data: a mapping with `rules` (each with id, title, why, instead, names, methods) and,
-                optionally, `allowed` and `array_libraries`.
+                optionally, `allowed`, `array_libraries` and `aliases` (operator to helper).
 
         Raises:
             ValueError: when a key is missing or is not of the expected kind.
@@ -83,6 +84,7 @@ class Rules:
         rules = tuple(_rule(entry, at) for at, entry in enumerate(listed))
         allowed = _texts(data, "allowed", "policy")
         libraries = frozenset(_texts(data, "array_libraries", "policy"))
+        aliases = _pairs(data, "aliases", "policy")
         methods: dict[str, Rule] = {}
         for rule in rules:
             for name in rule.methods:
@@ -91,6 +93,7 @@ class Rules:
             rules=rules,
             allowed=allowed,
             array_libraries=libraries,
+            aliases=aliases,
             roots=frozenset(name.split(".")[0] for rule in rules for name in rule.names),
             _matchers=tuple((rule, _any_of(rule.names)) for rule in rules),
             _allowed=_any_of(allowed),
@@ -110,7 +113,7 @@ class Rules:
     def _banned(self, name: str) -> Rule | None:
         if len(name) > LONGEST_NAME:
             return None
-        rule = self._match(name)
+        rule = self._match(self.canonical(name))
         if rule is not None:
             return rule
         # A library that another module imported is still that library: helpers.torch.softmax.
@@ -121,6 +124,24 @@ class Rules:
                 if rule is not None:
                     return rule
         return None
+
+    def canonical(self, name: str) -> str:
+        """The helper's own name, where a name is listed as an alias of it."""
+        return self.aliases.get(name, name)
+
+    def helper(self, name: str) -> Rule | None:
+        """The rule that bans a name, or a method taken from its class (`torch.Tensor.relu`), or None."""
+        rule = self.banned(name)
+        owner, _, last = name.rpartition(".")
+        is_class = owner.rpartition(".")[2][:1].isupper()
+        if (
+            rule is None
+            and is_class
+            and owner.split(".")[0] in self.array_libraries
+            and not self.allows(name)
+        ):
+            rule = self.method(last)
+        return rule
 
     def _match(self, name: str) -> Rule | None:
         if self.allows(name):
@@ -193,3 +214,10 @@ def _texts(data: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"{where}: expected a list of texts under {key!r}, found {value!r}")
     return tuple(value)
+
+
+def _pairs(data: Mapping[str, object], key: str, where: str) -> dict[str, str]:
+    value = data.get(key, {})
+    if not isinstance(value, Mapping) or not all(isinstance(t, str) for pair in value.items() for t in pair):
+        raise ValueError(f"{where}: expected a mapping of texts under {key!r}, found {value!r}")
+    return dict(value)

@@ -70,8 +70,8 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
         rules: The rules of the exercise.
 
     Returns:
-        The report with further `violations` and `suspicious` entries, whose `found` is "runtime". A helper that
-        the static check has named already, or whose rule it has found broken on that line, is not repeated.
+        The report with further `violations` and `suspicious` entries, whose `found` is "runtime". A helper
+        that the static check has named, or whose rule it has found broken on that line, is not repeated.
         A note that a helper is never reached goes when it was reached.
     """
     violations, suspicious, notes = (_entries(report, key) for key in ("violations", "suspicious", "notes"))

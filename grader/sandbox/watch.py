@@ -15,12 +15,17 @@ IDLE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use: processor seconds, bytes of memory and bytes of captured output."""
+    """What one submission may use: processor seconds, bytes of memory and bytes of captured output.
+
+    Attributes:
+        spare_seconds: Added to ``seconds`` for what is not the submission's own doing.
+    """
 
     seconds_per_call: float = 5.0
     seconds: float = 60.0
     memory: int = 1 << 30
     output: int = 64 << 10
+    spare_seconds: float = 0.0
 
 
 class Watch:
@@ -64,7 +69,7 @@ class Watch:
             return f"{what} took more than {allowed:g} s of processor time"
         if now.idle - self.since.idle > IDLE_FACTOR * allowed:
             return f"{what} did nothing for more than {IDLE_FACTOR * allowed:g} s"
-        if now.cpu + self.cpu_before > self.limits.seconds:
+        if now.cpu + self.cpu_before > self.limits.seconds + self.limits.spare_seconds:
             return f"the {self.limits.seconds:g} s for all calls together were used up"
         if now.idle + self.idle_before > IDLE_FACTOR * self.limits.seconds:
             return f"the submission did nothing for {IDLE_FACTOR * self.limits.seconds:g} s in all"

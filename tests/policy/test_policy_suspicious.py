@@ -257,6 +257,198 @@ SUSPICIOUS: dict[str, tuple[str, str]] = {
             return ¤os.system("python other.py")
         """,
     ),
+    "modes_of_torch": (
+        "dynamic_code",
+        """
+        from torch.overrides import TorchFunctionMode
+        class Quiet(¤TorchFunctionMode):
+            pass
+        def mlm_forward(x):
+            with Quiet():
+                return x
+        """,
+    ),
+    "mode_taken_away": (
+        "dynamic_code",
+        """
+        import torch
+        def mlm_forward(x):
+            mode = ¤torch.overrides._pop_mode()
+            return x
+        """,
+    ),
+    "dispatch_modes": (
+        "dynamic_code",
+        """
+        import torch.utils._python_dispatch as dispatch
+        def mlm_forward(x):
+            return ¤dispatch._get_current_dispatch_mode()
+        """,
+    ),
+    "functions_not_watched": (
+        "dynamic_code",
+        """
+        import torch
+        def mlm_forward(x):
+            with ¤torch._C.DisableTorchFunctionSubclass():
+                return x
+        """,
+    ),
+    "operators_not_watched": (
+        "dynamic_code",
+        """
+        from torch import _C as core
+        def mlm_forward(x):
+            with ¤core._DisableTorchDispatch():
+                return x
+        """,
+    ),
+    "looking_for_the_watch": (
+        "dynamic_code",
+        """
+        from torch._C import _len_torch_function_stack as watched
+        def mlm_forward(x):
+            return x if ¤watched() else -x
+        """,
+    ),
+    "operator_below_the_dispatcher": (
+        "dynamic_code",
+        """
+        import torch
+        def mlm_forward(x):
+            return torch.ops.aten.exp.default.¤redispatch(1, x)
+        """,
+    ),
+    "other_kernels": (
+        "dynamic_code",
+        """
+        import torch
+        def mlm_forward(x):
+            return ¤torch.library.Library("aten", "IMPL")
+        """,
+    ),
+    "references_in_python": (
+        "dynamic_code",
+        """
+        import torch._refs as refs
+        def mlm_forward(x):
+            return ¤refs.exp(x)
+        """,
+    ),
+    "hooks_of_all_modules": (
+        "dynamic_code",
+        """
+        import torch
+        def mlm_forward(x):
+            ¤torch.nn.modules.module.register_module_forward_hook(print)
+            return x
+        """,
+    ),
+    "module_put_in_place": (
+        "unresolved_lookup",
+        """
+        import sys
+        def mlm_forward(x):
+            ¤sys.modules["scipy.special"] = x
+        """,
+    ),
+    "module_taken_away": (
+        "dynamic_code",
+        """
+        import sys
+        def mlm_forward(x):
+            return ¤sys.modules.pop("scipy.special")
+        """,
+    ),
+    "finders": (
+        "dynamic_code",
+        """
+        from sys import meta_path
+        def mlm_forward(x):
+            ¤meta_path.clear()
+        """,
+    ),
+    "module_run_again": (
+        "dynamic_code",
+        """
+        import importlib, math
+        def mlm_forward(x):
+            return ¤importlib.reload(math)
+        """,
+    ),
+    "copy_of_a_module": (
+        "dynamic_code",
+        """
+        import importlib.util
+        def mlm_forward(x):
+            return ¤importlib.util.spec_from_file_location("a", "b")
+        """,
+    ),
+    "loader_of_a_copy": (
+        "dynamic_code",
+        """
+        from importlib.machinery import SourceFileLoader
+        def mlm_forward(x):
+            return ¤SourceFileLoader("a", "b").load_module()
+        """,
+    ),
+    "cell": (
+        "dynamic_code",
+        """
+        import numpy as np
+        def mlm_forward(x):
+            return np.linalg.norm.¤__closure__
+        """,
+    ),
+    "what_is_wrapped": (
+        "dynamic_code",
+        """
+        import scipy.linalg
+        def mlm_forward(x):
+            return scipy.linalg.norm.¤__wrapped__(x)
+        """,
+    ),
+    "frame_of_a_traceback": (
+        "dynamic_code",
+        """
+        def mlm_forward(x):
+            try:
+                return x[9]
+            except IndexError as error:
+                return error.__traceback__.¤tb_frame
+        """,
+    ),
+    "frame_of_a_generator": (
+        "dynamic_code",
+        """
+        def mlm_forward(x):
+            return (i for i in x).¤gi_frame
+        """,
+    ),
+    "unwrap": (
+        "dynamic_code",
+        """
+        import inspect, math
+        def mlm_forward(x):
+            return ¤inspect.unwrap(math.exp)
+        """,
+    ),
+    "pickled_array": (
+        "dynamic_code",
+        """
+        import io, numpy as np
+        def mlm_forward(x):
+            return ¤np.load(io.BytesIO(x), allow_pickle=True)
+        """,
+    ),
+    "the_grader_by_text": (
+        "dynamic_code",
+        """
+        import importlib
+        def mlm_forward(x):
+            return ¤importlib.import_module("grader.judge")
+        """,
+    ),
     "the_grader": (
         "dynamic_code",
         """
@@ -346,6 +538,49 @@ PLAIN: dict[str, str] = {
         import ctypes
         def mlm_forward(x):
             return x
+        """,
+    "own_wrapper": """
+        import functools
+        def traced(f):
+            @functools.wraps(f)
+            def inner(*args):
+                return f(*args)
+            return inner
+        @traced
+        def helper(x):
+            return x
+        def mlm_forward(x):
+            return helper.__wrapped__(x)
+        """,
+    "line_of_a_traceback": """
+        import traceback
+        def mlm_forward(x):
+            try:
+                return x[9]
+            except IndexError as error:
+                traceback.print_exc()
+                return error.__traceback__.tb_lineno
+        """,
+    "arrays_that_are_read": """
+        import io, numpy as np
+        def mlm_forward(x):
+            return np.load(io.BytesIO(x), allow_pickle=False)
+        """,
+    "own_attributes": """
+        import torch
+        class Layer:
+            def __init__(self):
+                self.library = {"overrides": 1}
+                self.overrides = 2
+        def mlm_forward(x):
+            return Layer().library, Layer().overrides
+        """,
+    "module_of_an_own_dictionary": """
+        modules = {}
+        def mlm_forward(x):
+            modules.pop("a", None)
+            modules.update(b=x)
+            return modules.clear()
         """,
     "json_loads": """
         import json

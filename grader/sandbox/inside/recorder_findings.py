@@ -36,7 +36,7 @@ class Place:
     Attributes:
         line: The innermost line of the student's file, 0 when none is on the stack.
         helper: The outermost banned function of a library that the student's line called.
-        allowed: An explicitly allowed function of a library stands in between.
+        allowed: An explicitly allowed function of the library is next on the way, before any banned one.
     """
 
     __slots__ = ("allowed", "helper", "line")
@@ -104,8 +104,8 @@ class Findings:
             known = codes.get(id(code))
             met = known[1] if known is not None else self._meet(code, frame, library)
             if met is True:
-                place.allowed = True
-            elif met:
+                place.allowed = place.helper is None
+            elif met and not place.allowed:
                 place.helper = met
             frame = frame.f_back
         return place

@@ -32,7 +32,7 @@ class TorchRecorder:
 
     def __init__(self, torch: types.ModuleType, rules: Rules, findings: Findings) -> None:
         self.torch = torch
-        # Thousands of names are looked at once; the policy check's own memory stays free for its names.
+        # Its own memory of names, as for the wrappers.
         self.rules = dataclasses.replace(rules, _known={})
         self.findings = findings
         self._inside = 0  # calls of a function mode that are running
@@ -58,19 +58,38 @@ class TorchRecorder:
         self.function_mode, self.dispatch_mode = self._modes()
         self._watch_scripts()
         self._handlers = self._current_handlers()
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Use once what torch sets up for its modes."""
+        one = self.torch.ones(1)
+        self.start()
+        try:
+            one + one
+        finally:
+            self.stop()
 
     # --- tables -----------------------------------------------------------------------------------
 
     def _banned_operators(self) -> dict[str, Helper]:
         """By ``namespace::name``; a student's own operators are not among them, whatever their names."""
         found: dict[str, Helper] = {}
-        for full in self.torch._C._dispatch_get_all_op_names():
-            operator = full.partition(".")[0]
+        for operator in {full.partition(".")[0] for full in self.torch._C._dispatch_get_all_op_names()}:
             name = f"torch.ops.{operator.replace('::', '.')}"
             rule = self.rules.banned(name)
             if rule is not None:
-                found[operator] = Helper(rule, self.rules.canonical(name), operator)
+                found[operator] = Helper(rule, self._known_as(name, rule), operator)
         return found
+
+    def _known_as(self, name: str, rule: Rule) -> str:
+        """The function by which students know an operator, where there is one of that name."""
+        if name in self.rules.aliases:
+            return self.rules.canonical(name)
+        last = name.rpartition(".")[2]
+        for space, home in (("torch.nn.functional", self.torch.nn.functional), ("torch", self.torch)):
+            if hasattr(home, last) and self.rules.banned(f"{space}.{last}") is rule:
+                return f"{space}.{last}"
+        return name
 
     def _banned_functions(self) -> dict[int, tuple[object, Helper]]:
         """By id; the function beside it is kept, so that no other object gets its id."""

@@ -4,6 +4,7 @@ Each banned function of a loaded library is replaced, under all its names, by on
 module that is imported later is treated as soon as it has run.
 """
 
+import dataclasses
 import importlib.abc
 import importlib.machinery
 import inspect
@@ -42,8 +43,6 @@ class Watched:
     def helper(self, rules: Rules) -> Helper | None:
         """The helper that it is; None when one of its names is allowed."""
         if not self._judged:
-            self._judged = True
-            names = sorted(set(self.names), key=lambda n: (n.count("._"), n.count("."), n))
             # Decided at the first recorded call, when the packages that show it under other names are loaded.
             shown = [
                 f"{name}.{key}"
@@ -52,13 +51,14 @@ class Watched:
                 for key, value in list(getattr(module, "__dict__", {}).items())
                 if value is self.replacement
             ]
-            names = sorted({*names, *shown}, key=lambda n: (n.count("._"), n.count("."), n))
+            names = sorted({*self.names, *shown}, key=lambda n: (n.count("._"), n.count("."), n))
             if not any(rules.allows(name) for name in names):
                 for name in names:
                     rule = rules.banned(name)
                     if rule is not None:
                         self._helper = Helper(rule, rules.canonical(name), name)
                         break
+            self._judged = True
         return self._helper
 
     def used_inside(self, frame: types.FrameType) -> bool:
@@ -78,7 +78,8 @@ class Wrappers:
     """All functions that are watched."""
 
     def __init__(self, rules: Rules, findings: Findings) -> None:
-        self.rules = rules
+        # Thousands of names are looked at once; the policy check's own memory stays free for its names.
+        self.rules = dataclasses.replace(rules, _known={})
         self.findings = findings
         self.roots = frozenset(root for root in rules.roots if root.isidentifier()) - SEEN_OTHERWISE
         self._watched: dict[int, Watched] = {}
@@ -119,13 +120,24 @@ class Wrappers:
             return
         watched = self._watched.get(id(value))
         if watched is None:
-            if self.rules.banned(name) is None or not self._belongs(value, root):
+            if not self._names_a_helper(name) or not self._belongs(value, root):
                 return
             watched = Watched(value, root)
             watched.replacement = replacement_of(value, self._note_for(watched), self.findings)
             self._watched[id(value)] = watched
             self._replacements[id(watched.replacement)] = watched
         watched.names.append(name)
+
+    def _names_a_helper(self, name: str) -> bool:
+        """Whether a rule bans this name for its own sake.
+
+        In a private module whose name matches (scipy.special._logsumexp) every name would be banned.
+        """
+        if self.rules.banned(name) is None:
+            return False
+        module, _, _last = name.rpartition(".")
+        private = any(part.startswith("_") for part in module.split("."))
+        return not (private and self.rules.banned(f"{module}.x") is not None)
 
     def _belongs(self, value: Any, root: str) -> bool:
         module = getattr(value, "__module__", None)
@@ -159,9 +171,7 @@ def replacement_of(original: Any, note: Callable[[], None], findings: Findings) 
     return RecordedCallable(original, note, findings)
 
 
-def _function_like(
-    original: types.FunctionType, note: Callable[[], None], findings: Findings
-) -> types.FunctionType:
+def _function_like(original: types.FunctionType, note: Callable[[], None], findings: Findings) -> Any:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if findings.active:
             note()
@@ -183,7 +193,7 @@ def _function_like(
 class RecordedCallable:
     """Stands for a callable that is no Python function: a ufunc, or what a compiler made of a function.
 
-    It calls itself an instance of the same class and has the same members, so ``isinstance``, ``reduce``,
+    It says to be an instance of the same class and has the same members, so ``isinstance``, ``reduce``,
     ``out=`` and pickling by name work as before.
     """
 
@@ -198,6 +208,14 @@ class RecordedCallable:
         if self._findings.active:
             self._note()
         return self.__recorded__(*args, **kwargs)
+
+    @property
+    def __module__(self) -> Any:  # type: ignore[override]
+        return getattr(self.__recorded__, "__module__", None)
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return self.__recorded__.__doc__
 
     @property
     def __class__(self) -> Any:

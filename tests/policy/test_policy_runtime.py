@@ -1,0 +1,196 @@
+"""Findings of the run-time check join the static report; what a submission forges does not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from policy_samples import DATA, RULES, report
+
+from grader.policy.rules import Rules
+from grader.policy.runtime import MOST_FINDINGS, TAMPERED, finding, merge, tampering
+
+CLEAN = "import torch\ndef mlm_forward(x):\n    f = getattr(torch, x.name)\n    return f(x)\n"
+DIRECT = "import torch\ndef mlm_forward(x):\n    return torch.softmax(x, -1)\n"
+UNREACHED = (
+    "import torch\ndef helper(x):\n    return torch.softmax(x, -1)\ndef mlm_forward(x):\n    return x\n"
+)
+
+
+def ran(
+    helper: str = "torch.softmax", operator: str = "aten::_softmax", line: int = 4, rule: str = "softmax"
+) -> Any:
+    return {"rule": rule, "helper": helper, "operator": operator, "line": line, "message": "Trust me."}
+
+
+def test_a_helper_found_only_while_it_ran_is_a_violation() -> None:
+    merged: Any = merge(report(CLEAN), [ran()], RULES)
+    assert merged["violations"] == [
+        {
+            "rule": "softmax",
+            "helper": "torch.softmax",
+            "operator": "aten::_softmax",
+            "line": 4,
+            "column": 0,
+            "found": "runtime",
+            "message": "Line 4 ran torch.softmax (as aten::_softmax), a softmax helper; "
+            "write it from its formula: exp(s - max) over its sum.",
+        }
+    ]
+    assert json.loads(json.dumps(merged)) == merged
+
+
+def test_a_helper_of_unknown_line_is_told_without_one() -> None:
+    merged: Any = merge(report(CLEAN), [ran(line=0, operator="torch.softmax")], RULES)
+    (violation,) = merged["violations"]
+    assert violation["message"].startswith(
+        "While it ran, torch.softmax, a softmax helper, was used; write it"
+    )
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        ran(line=3),
+        ran(line=7),
+        ran(line=0),
+        ran("torch.nn.functional.softmax", line=3),
+        ran("torch.nn.functional.softmax", line=0),
+    ],
+    ids=["same", "other_line", "no_line", "same_line_other_name", "no_line_other_name"],
+)
+def test_what_the_static_check_has_said_is_not_repeated(found: Any) -> None:
+    static = report(DIRECT)
+    assert merge(static, [found], RULES) == static
+
+
+def test_another_helper_on_another_line_is_added_in_order() -> None:
+    merged: Any = merge(
+        report(DIRECT),
+        [ran("torch.nn.functional.softmax", line=2), ran("torch.relu", "", 9, "activation")],
+        RULES,
+    )
+    assert [(v["line"], v["found"]) for v in merged["violations"]] == [
+        (2, "runtime"),
+        (3, "static"),
+        (9, "runtime"),
+    ]
+
+
+def test_a_note_that_nothing_reaches_a_helper_goes_when_it_ran() -> None:
+    static = report(UNREACHED)
+    assert len(static["notes"]) == 1
+    merged: Any = merge(static, [ran(line=3)], RULES)
+    assert merged["notes"] == []
+    assert len(merged["violations"]) == 1
+    other: Any = merge(static, [ran("torch.relu", "", 9, "activation")], RULES)
+    assert len(other["notes"]) == 1
+
+
+def test_the_report_given_is_left_as_it_was() -> None:
+    static = report(UNREACHED)
+    before = json.dumps(static)
+    merge(static, [ran(line=3)], RULES)
+    assert json.dumps(static) == before
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_tampering_is_suspicious(what: str) -> None:
+    merged: Any = merge(
+        report("def mlm_forward(x):\n    return x\n"), [tampering(what, 2), tampering(what)], RULES
+    )
+    assert merged["violations"] == []
+    (sign,) = merged["suspicious"]
+    assert (sign["helper"], sign["line"], sign["found"]) == (what, 2, "runtime")
+    assert sign["message"].startswith("Line 2 ")
+    assert "costs nothing" in sign["message"]
+
+
+class Sly(str):
+    """A text that says to be another one."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+FORGED: dict[str, Any] = {
+    "nothing": None,
+    "no_list": {"rule": "softmax"},
+    "text": "torch.softmax",
+    "no_mapping": ["torch.softmax"],
+    "empty": [{}],
+    "unknown_rule": [ran(rule="cheating")],
+    "other_rule": [ran(rule="activation")],
+    "allowed_helper": [ran("torch.exp")],
+    "helper_that_no_rule_names": [ran("torch.matmul")],
+    "markup": [ran("torch.<b>softmax")],
+    "line_end": [ran("torch.softmax\n")],
+    "long": [ran("torch." + "x" * 400 + "softmax")],
+    "number": [ran(helper=7)],  # type: ignore[arg-type]
+    "sly": [ran(Sly("torch.matmul"))],
+    "unknown_sign": [{"rule": "tampering", "helper": "everything", "line": 1}],
+    "sly_sign": [{"rule": "tampering", "helper": Sly("everything"), "line": 1}],
+}
+
+
+@pytest.mark.parametrize("found", FORGED.values(), ids=FORGED)
+def test_what_is_forged_is_dropped(found: Any) -> None:
+    static = report(CLEAN)
+    assert merge(static, found, RULES) == static
+
+
+@pytest.mark.parametrize("line", [-1, 10**9, True, 2.5, "4", None])
+def test_a_line_that_cannot_be_is_unknown(line: Any) -> None:
+    merged: Any = merge(report(CLEAN), [ran(line=line)], RULES)
+    assert [v["line"] for v in merged["violations"]] == [0]
+
+
+@pytest.mark.parametrize("operator", ["<img src=x>", "a" * 300, "a b", "x\n", 5, None])
+def test_an_operator_that_cannot_be_is_left_out(operator: Any) -> None:
+    merged: Any = merge(report(CLEAN), [ran(operator=operator)], RULES)
+    (violation,) = merged["violations"]
+    assert violation["operator"] == ""
+    assert violation["message"].startswith("Line 4 ran torch.softmax, a softmax helper; ")
+
+
+def test_a_flood_is_cut() -> None:
+    merged: Any = merge(report(CLEAN), [ran(line=n) for n in range(1, 100_000)], RULES)
+    assert len(merged["violations"]) == MOST_FINDINGS
+
+
+def test_a_method_has_its_rule() -> None:
+    merged: Any = merge(report(CLEAN), [ran("torch.Tensor.relu", "", 4, "activation")], RULES)
+    assert [v["helper"] for v in merged["violations"]] == ["torch.Tensor.relu"]
+
+
+# --- aliases ------------------------------------------------------------------------------------
+
+ALIASED = Rules.from_dict({**DATA, "aliases": {"torch.ops.aten.odd_name": "torch.nn.GELU"}})
+
+
+def test_an_alias_is_the_helper() -> None:
+    rule = ALIASED.banned("torch.ops.aten.odd_name")
+    assert rule is not None
+    assert rule.id == "activation"
+    assert RULES.banned("torch.ops.aten.odd_name") is None
+    assert ALIASED.canonical("torch.ops.aten.odd_name") == "torch.nn.GELU"
+    assert ALIASED.canonical("torch.exp") == "torch.exp"
+    merged: Any = merge(report(CLEAN), [ran("torch.ops.aten.odd_name", "", 4, "activation")], ALIASED)
+    assert [v["helper"] for v in merged["violations"]] == ["torch.nn.GELU"]
+
+
+@pytest.mark.parametrize("aliases", [["a.b"], {"a.b": 1}, {1: "a.b"}, "a.b"])
+def test_aliases_are_texts(aliases: Any) -> None:
+    with pytest.raises(ValueError, match="'aliases'"):
+        Rules.from_dict({**DATA, "aliases": aliases})
+
+
+def test_a_finding_and_a_sign_are_plain_data() -> None:
+    rule = RULES.banned("torch.softmax")
+    assert rule is not None
+    for made in (finding(rule, "torch.softmax", "", 1), tampering("wrapper")):
+        assert json.loads(json.dumps(made)) == made
+        assert set(made) == {"rule", "helper", "operator", "line", "message"}
