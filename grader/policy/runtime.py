@@ -29,6 +29,7 @@ TAMPERED: Mapping[str, str] = {
     "handlers": "replaced what watches torch",
     "wrapper": "put other functions in the place of a library's, or undid what watches them",
     "recorder": "turned off what watches library calls",
+    "unwatched": "crashed or ran out of time in a call that was watched, and not when it was made unwatched",
 }
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+\Z")

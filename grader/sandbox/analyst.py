@@ -17,6 +17,9 @@ ROOM = 16 << 20
 # What a source leaves behind in the parser's memory is given back now and then.
 SOURCES_PER_PROCESS = 200
 SECONDS = 20.0
+TRIES = 2
+# The exit code of a process that was ended by SIGKILL, a name that Python lacks on Windows.
+KILLED = -9
 TOO_COMPLEX = {
     "rule": "too_complex",
     "helper": "",
@@ -52,7 +55,7 @@ class Analyst:
 
     def __init__(self, server: Server, memory: int) -> None:
         self._server = server
-        self._limits = Limits(seconds_per_call=SECONDS, seconds=SECONDS * SOURCES_PER_PROCESS, memory=memory)
+        self._limits = Limits(seconds_per_call=SECONDS, seconds=SECONDS, memory=memory)
         self._child: Child | None = None
         self._memory: Memory | None = None
         self._done = 0
@@ -69,13 +72,22 @@ class Analyst:
         text = json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass")
         if LENGTH + len(text) > ROOM:
             return Analysis({}, problem="the source is too long to be checked")
+        for _ in range(TRIES):
+            analysis = self._try(text, filename)
+            if analysis is not None:
+                return analysis
+        raise SandboxError("the policy check's process was killed from outside, again and again")
+
+    def _try(self, text: bytes, filename: str) -> Analysis | None:
+        """The report; None when the process was killed from outside, which is not the source's doing."""
         child, memory = self._begin()
-        begin = child.read_clock().cpu
+        begin = child.read_clock()
         memory.write(LENGTH, text)
         memory.write(0, len(text).to_bytes(LENGTH, "little"))
         child.tell(b"A")
         self._done += 1
-        watch = Watch(child, lambda: self._done, self._limits, 0.0, 0.0)
+        # What earlier sources used and the waiting for this one count for nothing.
+        watch = Watch(child, lambda: self._done, self._limits, -begin.cpu, -begin.idle)
         while True:
             message, ended = child.wait(TICK_SECONDS)
             if message:
@@ -86,7 +98,7 @@ class Analyst:
             if reason or ended:
                 return self._ended_early(child, Stopped(reason) if reason else None, filename)
         report = self._read(memory)
-        cpu = max(0.0, child.read_clock().cpu - begin)
+        cpu = max(0.0, child.read_clock().cpu - begin.cpu)
         fault = report.get("fault")
         if isinstance(fault, Mapping):
             self.close()
@@ -115,10 +127,12 @@ class Analyst:
             self._child = self._server.start(job, self._memory)
         return self._child, self._memory
 
-    def _ended_early(self, child: Child, stopped: Stopped | None, filename: str) -> Analysis:
+    def _ended_early(self, child: Child, stopped: Stopped | None, filename: str) -> Analysis | None:
         ended = child.reap()
         self.close()
         check_confined(ended)
+        if stopped is None and ended.code == KILLED:
+            return None
         _state, detail = how_it_ended(stopped, ended, "", filename)
         return Analysis({}, problem=f"the policy check ended early: {detail}", cpu_s=ended.cpu_s)
 

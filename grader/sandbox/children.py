@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -85,7 +85,7 @@ class Server(Protocol):
     level: Level
     layers: tuple[str, ...]
 
-    def configure(self, packages: list[str], policy: Mapping[str, Any]) -> None:
+    def configure(self, packages: Sequence[str], policy: Mapping[str, Any]) -> None:
         """Tell the server, once, what submissions may import and the rules of the policy check."""
 
     def wait_ready(self) -> None:

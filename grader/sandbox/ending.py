@@ -9,6 +9,10 @@ from grader.outcomes import State
 from grader.sandbox.children import Ended, SandboxError
 from grader.sandbox.inside.protocol import NOT_CONFINED
 
+# By number where the platform has none of that name.
+KILLED = getattr(signal, "SIGKILL", 9)
+TIME_UP = getattr(signal, "SIGXCPU", 24)
+
 
 @dataclass
 class Stopped:
@@ -42,9 +46,9 @@ def how_it_ended(stopped: Stopped | None, ended: Ended | None, raw: str, filenam
         return "out_of_memory", "numpy's matrix library got no memory"
     if ended.code >= 0:
         return "crashed", f"the process ended itself with exit code {ended.code}, as os._exit does"
-    if -ended.code == signal.SIGXCPU:
+    if -ended.code == TIME_UP:
         return "timed_out", "all of the allowed processor time was used up"
-    if -ended.code == signal.SIGKILL:
+    if -ended.code == KILLED:
         return "crashed", "the process was killed from outside, perhaps because the machine ran out of memory"
     try:
         name = signal.Signals(-ended.code).name

@@ -9,6 +9,7 @@ from typing import Any
 
 from grader.exercise.calls import PlacedArgument, PlacedArray
 from grader.outcomes import DamagedError, Execution, LoadOutcome, State, StepOutcome
+from grader.policy.runtime import tampering
 from grader.sandbox import records
 from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
 from grader.sandbox.ending import Stopped, how_it_ended
@@ -142,6 +143,8 @@ class _Run:
     def run(self) -> Execution:
         while self._one_child() and self._something_left():
             pass
+        if any(self.steps[name][number].state == "returned" for name, number in self.unrecorded):
+            self.findings.append(tampering("unwatched"))
         return Execution(
             report=self.report,
             load=self.load,
@@ -358,9 +361,14 @@ class _Run:
                 break
 
     def _take_findings(self, life: _Life) -> None:
-        record = life.record(slots.FINDINGS)
-        found = record.description.get("findings") if record is not None else None
-        self.findings += [f for f in found if f not in self.findings] if isinstance(found, list) else []
+        found: Any = []
+        if records.begun(life.memory, slots.FINDINGS):
+            record = life.record(slots.FINDINGS)
+            found = record.description.get("findings") if record is not None else None
+        if not isinstance(found, list):
+            # An honest child always writes a list.
+            found = [tampering("recorder")]
+        self.findings += [f for f in found if f not in self.findings]
 
     def _bombs(self) -> int:
         """How many calls ran out of memory so far."""

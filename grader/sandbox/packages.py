@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+# What each kind of server loads, from the lightest to the heaviest; each has what the ones before it have.
+SERVER_KINDS: Mapping[str, tuple[str, ...]] = {
+    "numpy": (),
+    "scipy": ("scipy.special", "scipy.linalg"),
+    "torch": ("torch",),
+}
+KINDS = tuple(SERVER_KINDS)
 # What numpy and scipy import beside each other and the standard library: nothing.
 SELF_CONTAINED = ("numpy", "scipy")
 
@@ -22,6 +29,31 @@ class Located:
 
     paths: list[str]
     readable: list[str]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What of an exercise's packages a server of one kind has.
+
+    Attributes:
+        loaded: The kinds whose modules it loads.
+        here: The packages that can be imported in it.
+        elsewhere: Those that are loaded in a heavier kind of server.
+    """
+
+    loaded: list[str]
+    here: list[str]
+    elsewhere: list[str]
+
+
+def share(kind: str, packages: Sequence[str]) -> Share:
+    """Divide an exercise's packages between a kind of server and the heavier ones."""
+    heavier = KINDS[KINDS.index(kind) + 1 :]
+    return Share(
+        [k for k in KINDS if k not in heavier and k in packages and installed(k)],
+        [name for name in packages if name not in heavier],
+        [k for k in heavier if k in packages],
+    )
 
 
 def installed(package: str) -> bool:
@@ -75,7 +107,7 @@ def _depended_on(packages: Iterable[str]) -> list[str]:
         seen.add(distribution)
         try:
             told = metadata.distribution(distribution)
-        except metadata.PackageNotFoundError:
+        except (metadata.PackageNotFoundError, ValueError):
             continue
         for line in (told.read_text("top_level.txt") or "").split():
             found[line] = None

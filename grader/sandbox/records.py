@@ -57,6 +57,11 @@ def read_table(memory: Memory, first: int, count: int) -> list[Fields]:
     return list(slots.RECORD.iter_unpack(memory.read(slots.FIRST + first * size, count * size)))
 
 
+def begun(memory: Memory, slot: int) -> bool:
+    """Whether anything was ever written into an entry of the table."""
+    return any(read_table(memory, slot, 1)[0])
+
+
 def read_record(memory: Memory, fields: Fields, data: tuple[int, int], room: int) -> Record | None:
     """The record that an entry of the table describes; None when it was never begun.
 
@@ -144,6 +149,8 @@ def read_value(record: Record) -> Value:
     Raises:
         DamagedError: The description is not of the form that an honest child writes.
     """
+    if record.state == slots.TOO_LARGE and not record.description:
+        return PlainValue("object", "...")
     if record.array is not None:
         return ArrayValue("array", *record.array, record.data)
     return _Reader(record.data).value(record.description, 0)

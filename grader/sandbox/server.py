@@ -19,20 +19,12 @@ from typing import Any
 
 from grader.sandbox.children import Ended, PackageMissingError, SandboxError
 from grader.sandbox.clock import ProcessClock, Reading
+from grader.sandbox.environment import smallest
 from grader.sandbox.inside.confinement import NONE, Level
 from grader.sandbox.levels import left_out
 from grader.sandbox.memory import SharedMemory
-from grader.sandbox.packages import installed, locate
+from grader.sandbox.packages import SERVER_KINDS, installed, locate, share
 
-# From the lightest to the heaviest; each has what the ones before it have.
-SERVER_KINDS: Mapping[str, tuple[str, ...]] = {
-    "numpy": (),
-    "scipy": ("scipy.special", "scipy.linalg"),
-    "torch": ("torch",),
-}
-KINDS = tuple(SERVER_KINDS)
-KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LANG", "LC_ALL", "TZ")
-THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 START_SECONDS = 120.0
 CONTROL = 3
 
@@ -90,15 +82,13 @@ class ForkServer:
             "from grader.sandbox.inside.server import main; main()"
         )
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = {k: os.environ[k] for k in KEPT_ENVIRONMENT if k in os.environ}
-        environment |= dict.fromkeys(THREAD_LIMITS, "1") | {"PYTHONHASHSEED": "0"}
         with theirs:
             handle = theirs.fileno()
             # A descriptor that is inherited under the number that the server expects.
             launcher = (
                 f"import os; os.dup2({handle}, {CONTROL}); {bootstrap}" if handle != CONTROL else bootstrap
             )
-            self._process = _start([sys.executable, "-s", "-P", "-S", "-c", launcher], environment, handle)
+            self._process = _start([sys.executable, "-s", "-P", "-S", "-c", launcher], smallest(), handle)
         self._root = root
         self._ready = False
         self._ended: dict[int, Ended] = {}
@@ -113,16 +103,14 @@ class ForkServer:
         Raises:
             SandboxError: The server is gone.
         """
-        heavier = KINDS[KINDS.index(self.kind) + 1 :]
-        loaded = [kind for kind in KINDS if kind not in heavier and kind in packages and installed(kind)]
-        here = [name for name in packages if name not in heavier]
-        found = locate(here)
+        shared = share(self.kind, packages)
+        found = locate(shared.here)
         settings = {
-            "preload": [name for kind in loaded for name in SERVER_KINDS[kind]],
+            "preload": [name for kind in shared.loaded for name in SERVER_KINDS[kind]],
             "paths": found.paths,
             "readable": found.readable,
             "packages": list(packages),
-            "other_kinds": [kind for kind in heavier if kind in packages],
+            "other_kinds": shared.elsewhere,
             "policy": dict(policy),
             "grader_path": self._root,
             "without": left_out(),

@@ -19,6 +19,8 @@ from grader.batch.pool import default_workers, grade_all
 from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
 from grader.result import Result
+from grader.sandbox.inside import confinement
+from grader.sandbox.levels import WITHOUT
 
 HERE = Path(__file__).resolve()
 ENDLESS = "def row_scale(x, w, factor):\n    while True: pass\n"
@@ -79,8 +81,10 @@ def row_scale(x, w, factor):
 @pytest.mark.slow
 @pytest.mark.parametrize("killers", [("aaa",), ("aaa", "s05_", "s10_", "zzz")])
 def test_a_submission_that_kills_its_worker_costs_no_one_else(
-    pack: Pack, tmp_path: Path, killers: tuple[str, ...]
+    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killers: tuple[str, ...]
 ) -> None:
+    # Confined, it could not.
+    monkeypatch.setenv(WITHOUT, ",".join(confinement.LAYERS))
     right = [f"s{n:02}" for n in range(20)]
     submissions = write_class(
         tmp_path / "class", dict.fromkeys(right, RIGHT) | dict.fromkeys(killers, KILLER)
@@ -92,6 +96,20 @@ def test_a_submission_that_kills_its_worker_costs_no_one_else(
     for name in killers:
         assert (results[name].status, results[name].score) == ("grader_fault", None)
         assert "worker process ended early" in results[name].message
+
+
+def test_a_confined_submission_can_neither_find_nor_kill_its_worker(pack: Pack, tmp_path: Path) -> None:
+    blind = KILLER.replace("worker = parent(os.getppid())", "worker = os.getppid()").replace(
+        "with open", "if True:\n        os.kill(worker, signal.SIGKILL)\n    with open"
+    )
+    sources = {f"s{n}": RIGHT for n in range(4)} | {"aaa": KILLER, "zzz": blind}
+    submissions = write_class(tmp_path / "class", sources)
+    results = {r.submission.id: r for r in grade_all(pack, submissions, workers=2)}
+    assert {results[n].status for n in ("s0", "s1", "s2", "s3")} == {"passed"}
+    for name in ("aaa", "zzz"):
+        assert results[name].status == "failed"
+        raised = [c for c in results[name].cases if c.verdict == "raised"]
+        assert raised and "PermissionError" in raised[0].message
 
 
 def test_workers_that_end_every_time_end_in_faults_that_cost_nothing(

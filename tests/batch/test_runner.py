@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from classes import SOURCES, told
-from support.small import RIGHT
+from support.small import POLICY, RIGHT, small_pack
 
 from grader.batch import runner as runner_module
 from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
+from grader.outcomes import Execution
 from grader.sandbox import server as server_module
-from grader.sandbox.server import ForkServer, PackageMissingError
+from grader.sandbox.analyst import Analysis, Analyst
+from grader.sandbox.children import PackageMissingError
+from grader.sandbox.execution import execute
+from grader.sandbox.levels import WITHOUT
+from grader.sandbox.packages import installed
+from grader.sandbox.server import ForkedChild, ForkServer
 
 STARTED: list[str] = []
+needs_scipy = pytest.mark.skipif(not installed("scipy"), reason="scipy is not installed")
 
 
 class Recorded(ForkServer):
@@ -32,8 +40,23 @@ class Recorded(ForkServer):
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     STARTED.clear()
-    monkeypatch.setattr(runner_module, "ForkServer", Recorded)
+    monkeypatch.setattr(runner_module, "make_server", Recorded)
     yield STARTED
+
+
+@pytest.fixture(scope="module")
+def with_scipy(pack: Pack) -> Iterator[Runner]:
+    """A runner of an exercise that allows scipy too."""
+    with Runner(replace(pack, exercise=replace(pack.exercise, packages=("numpy", "scipy")))) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    """A runner of an exercise whose rules say a great deal to whoever breaks them."""
+    rule = POLICY["rules"][0] | {"instead": "Write the product with @. " * 12}
+    with Runner(small_pack(tmp_path_factory.mktemp("wordy"), policy={"rules": [rule]})) as runner:
+        yield runner
 
 
 @pytest.fixture
@@ -116,6 +139,134 @@ def test_a_package_that_the_exercise_does_not_allow_starts_no_server(pack: Pack,
     assert "torch may not be used" in result.message and "numpy" in result.message
 
 
+# In ways that the policy check does not see through.
+COMPUTED = {
+    "computed": "import importlib, json\nimportlib.import_module(json.loads('\"scipy\"') + '.special')\n",
+    "dunder": "import json\ns = __import__(json.loads('\"scipy\"'))\nassert s.special.erf(0) == 0\n",
+    "caught": "import json\ntry: s = __import__(json.loads('\"scipy\"'))\nexcept ImportError: s = None\n"
+    "assert s is not None\n",
+    "executed": "import json\nexec(json.loads('\"import scipy\"'))\nassert scipy.linalg\n",
+}
+
+
+@needs_scipy
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_package_that_is_found_out_at_loading_is_had_in_a_second_run(
+    with_scipy: Runner, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kinds: list[str] = []
+
+    def recorded(server: ForkServer, *rest: Any, **options: Any) -> Execution:
+        kinds.append(server.kind)
+        return execute(server, *rest, **options)
+
+    monkeypatch.setattr(runner_module, "execute", recorded)
+    result = with_scipy.grade(submission(COMPUTED[name] + RIGHT))
+    assert (result.status, result.score) == ("passed", with_scipy.pack.max_score), result.message
+    assert kinds == ["numpy", "scipy"]
+    kinds.clear()
+    assert with_scipy.grade(submission(RIGHT)).status == "passed" and kinds == ["numpy"]
+    kinds.clear()
+    assert with_scipy.grade(submission("import scipy\n" + RIGHT)).status == "passed" and kinds == ["scipy"]
+
+
+@pytest.mark.parametrize("lines", [1, 30, 60, 200])
+def test_any_number_of_banned_helpers_that_only_running_shows_is_a_violation(
+    wordy: Runner, lines: int
+) -> None:
+    hidden = "    e = getattr(np, json.loads('\"einsum\"'))\n" + "    e('nd,dk->nk', x, w)\n" * lines
+    result = wordy.grade(submission("import json\n" + RIGHT.replace("    return", f"{hidden}    return")))
+    assert result.policy.status == "violated" and (result.status, result.score) == ("failed", 0)
+    assert 1 <= len(result.policy.violations) <= lines
+
+
+def test_a_submission_that_keeps_asking_is_run_no_more_than_once_a_kind(
+    wide: Pack, started: list[str]
+) -> None:
+    # All servers here are of kind numpy, so each run ends with the same need.
+    for package, kinds in (("scipy", ["numpy", "scipy"]), ("torch", ["numpy", "torch"])):
+        started.clear()
+        with Runner(wide) as runner:
+            text = f"import json\n__import__(json.loads('\"{package}\"'))\n"
+            result = runner.grade(submission(text + RIGHT))
+        assert started == kinds and result.status == "not_loadable"
+        assert f"write `import {package}` at its top" in result.message
+
+
+def test_a_package_that_a_submission_only_pretends_to_need_starts_no_server(
+    pack: Pack, started: list[str]
+) -> None:
+    source = "import sys\n[g for g in sys.meta_path if hasattr(g, 'needs')][0].needs = 'torch'\n" + RIGHT
+    with Runner(pack) as runner:
+        result = runner.grade(submission(source))
+    assert started == ["numpy"] and result.status == "passed"
+
+
+def test_a_file_that_cannot_be_parsed_starts_no_child(
+    shared_runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*rest: Any, **options: Any) -> Execution:
+        raise AssertionError("it was run")
+
+    monkeypatch.setattr(runner_module, "execute", refuse)
+    for source in (SOURCES["dot"], "x = 1\0", "(" * 100_000, "\ud800 = 1"):
+        result = shared_runner.grade(submission(source))
+        assert (result.status, result.score) == ("not_loadable", 0.0), result.message
+    assert shared_runner.grade(submission(RIGHT)).status == "grader_fault"
+
+
+def test_a_check_that_ends_early_is_no_point_and_no_fault_of_the_grader(
+    pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = Analysis({}, problem="the policy check ended early: too large")
+    with Runner(pack) as runner:
+        with monkeypatch.context() as patch:
+            patch.setattr(Analyst, "analyze", lambda *a: ended)
+            result = runner.grade(submission(RIGHT))
+        assert (result.status, result.score) == ("not_loadable", 0.0)
+        assert {case.verdict for case in result.cases} == {"skipped"}
+        assert runner.grade(submission(RIGHT)).status == "passed"
+
+
+def test_an_analyst_that_was_killed_costs_no_one(pack: Pack) -> None:
+    with Runner(pack) as runner:
+        for n in range(4):
+            assert runner.grade(submission(RIGHT)).status == "passed", n
+            analyst = runner._analyst
+            assert analyst is not None and isinstance(analyst._child, ForkedChild)
+            os.kill(analyst._child.pid, signal.SIGKILL)
+
+
+def test_a_child_that_cannot_be_confined_is_a_fault_of_the_grader(
+    pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = ForkServer.start
+
+    def start_beyond(self: ForkServer, job: Mapping[str, Any], memory: Any) -> Any:
+        # No limit is that large.
+        return start(self, {**job, "seconds": 1e30} if job["role"] == "submission" else job, memory)
+
+    monkeypatch.setattr(ForkServer, "start", start_beyond)
+    with Runner(pack) as runner:
+        result = runner.grade(submission(RIGHT))
+    assert (result.status, result.score) == ("grader_fault", None)
+    assert "confined" in result.message
+
+
+def test_the_level_of_isolation_is_that_of_the_servers(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Runner(pack) as runner:
+        result = runner.grade(submission(RIGHT))
+        server = runner.start()
+        assert (result.isolation.level, result.isolation.layers) == (server.level, server.layers)
+    monkeypatch.setenv(WITHOUT, "seccomp")
+    with Runner(pack) as runner:
+        # Known before anything runs too.
+        unread = runner.grade(submission(None, problem="The file is empty."))
+        result = runner.grade(submission(RIGHT))
+    for one in (unread, result):
+        assert one.isolation.level == "none" and "seccomp" not in one.isolation.layers
+
+
 @pytest.mark.slow
 def test_a_submission_with_torch_is_graded_by_a_server_with_torch(wide: Pack) -> None:
     source = RIGHT.replace("import numpy as np", "import torch").replace(
@@ -136,7 +287,12 @@ def test_a_submission_with_torch_is_graded_by_a_server_with_torch(wide: Pack) ->
     with Runner(wide) as runner:
         assert runner.grade(submission(source)).status == "passed"
         result = runner.grade(submission(writes))
+        computed = (
+            "import json\ntorch = __import__(json.loads('\"torch\"'))\nassert torch.ones(2).sum() == 2\n"
+        )
+        found_out = runner.grade(submission(computed + RIGHT))
     assert {c.verdict for c in result.cases if c.verdict != "passed"} == {"input_mutated"}
+    assert (found_out.status, found_out.score) == ("passed", wide.max_score), found_out.message
 
 
 def test_a_server_that_was_killed_is_replaced_once_per_submission(pack: Pack) -> None:
@@ -178,7 +334,7 @@ def test_a_package_that_is_not_installed_is_a_fault_of_the_grader(
             raise PackageMissingError("torch is not installed here; install mlm-grader[torch]")
         return ForkServer(kind)
 
-    monkeypatch.setattr(runner_module, "ForkServer", refuse)
+    monkeypatch.setattr(runner_module, "make_server", refuse)
     with Runner(wide) as runner:
         result = runner.grade(submission("import torch\n" + RIGHT))
         assert result.status == "grader_fault" and result.score is None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from sandbox_runs import IMPATIENT, LIMITS, REREAD, X, only_step, phase, run, said
+from sandbox_runs import IMPATIENT, JUDGE, LIMITS, REREAD, Meddled, X, only_step, phase, run, said
 
 from grader.outcomes import ArrayValue, Container, PlainValue
 from grader.sandbox import execution as execution_module
-from grader.sandbox.execution import Program, execute
+from grader.sandbox.execution import Phase, Program, execute
 from grader.sandbox.server import ForkServer
 from grader.sandbox.watch import Limits
 
@@ -46,17 +48,14 @@ def test_a_package_that_the_exercise_does_not_allow_is_refused_in_words(server: 
 
 def test_a_syntax_error_is_found_before_anything_runs(server: ForkServer) -> None:
     result = run(server, "print('ran')\ndef f(x:\n")
-    assert result.report is not None and result.report["syntax_error"]["line"] == 2
     assert result.load is not None and result.load.state == "raised" and result.load.stdout == ""
     assert result.load.failure is not None and result.load.failure.line == 2
 
 
-def test_go_on_can_stop_a_submission_before_it_runs(server: ForkServer) -> None:
-    from sandbox_runs import Program, execute
-
-    program = Program("def f(x): return x\n", "solution.py", "solution", "f")
-    result = execute(server, program, [phase("public")], LIMITS, go_on=lambda report: False)
-    assert result.report is not None and result.load is None and result.steps == {"public": []}
+def test_the_policy_report_is_passed_on_as_it_is(server: ForkServer) -> None:
+    report = {"violations": [], "suspicious": [{"rule": "unusual"}]}
+    assert run(server, "def f(x): return x\n", report=report).report is report
+    assert run(server, "def f(x): return x\n").report is None
 
 
 def test_a_missing_entry_point_comes_back_with_the_names_there_are(server: ForkServer) -> None:
@@ -477,19 +476,18 @@ def test_memory_that_runs_out_at_loading_is_told(server: ForkServer) -> None:
     assert load is not None and load.state == "out_of_memory"
 
 
-def test_the_limits_of_a_child_cannot_be_raised_by_it(server: ForkServer) -> None:
-    source = """
+@pytest.mark.parametrize("name", ["DATA", "AS", "CPU", "NOFILE", "NPROC", "FSIZE", "CORE"])
+def test_the_limits_of_a_child_cannot_be_raised_by_it(any_server: ForkServer, name: str) -> None:
+    source = f"""
     import resource
     def f(x):
-        try: resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY,) * 2)
-        except (ValueError, OSError): return "refused"
-        return "raised" if resource.getrlimit(resource.RLIMIT_DATA)[1] == resource.RLIM_INFINITY else "capped"
+        before = resource.getrlimit(resource.RLIMIT_{name})
+        try: resource.setrlimit(resource.RLIMIT_{name}, (resource.RLIM_INFINITY,) * 2)
+        except (ValueError, OSError): pass
+        else: return "raised"
+        return "limited" if before == resource.getrlimit(resource.RLIMIT_{name}) != (-1, -1) else str(before)
     """
-    import os
-
-    if os.geteuid() == 0:
-        pytest.skip("root may raise its limits")
-    assert said(only_step(run(server, source))) == "refused"
+    assert said(only_step(run(any_server, source))) == "limited"
 
 
 # --- ends of the process ----------------------------------------------------------------------
@@ -498,24 +496,58 @@ ENDS = {
     "os_exit": ("import os\n    os._exit(3)", "exit code 3"),
     "os_exit_0": ("import os\n    os._exit(0)", "exit code 0"),
     "segfault": ("import ctypes\n    ctypes.string_at(0)", "SIGSEGV) in line 4"),
-    "abort": ("import os\n    os.abort()", "SIGABRT"),
-    "kill": ("import os\n    os.kill(os.getpid(), 9)", "killed"),
+    "closed_descriptors": ("import os\n    os.closerange(0, 100)\n    os._exit(1)", "exit code 1"),
+}
+# With a signal: confined it can't be sent, and abort crashes on.
+SIGNALS = {
+    "abort": ("import os\n    os.abort()", "SIGABRT", None),
+    "kill": ("import os\n    os.kill(os.getpid(), 9)", "killed", "PermissionError"),
     "alarm": (
         "import signal\n    signal.setitimer(signal.ITIMER_REAL, .01)\n    while True: pass",
         "SIGALRM",
+        "itimer_error",
     ),
-    "closed_descriptors": ("import os\n    os.closerange(0, 100)\n    os._exit(1)", "exit code 1"),
 }
+ONE_OF_THREE = "def f(x, n):\n    if n != 1: return x\n    {}\n"
+
+
+def three_calls() -> list[Phase]:
+    return [phase("public", (X, 0), (X, 1), (X, 2))]
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_call_that_ends_the_process_costs_that_call_only(server: ForkServer, name: str) -> None:
+def test_a_call_that_ends_the_process_costs_that_call_only(any_server: ForkServer, name: str) -> None:
     text, detail = ENDS[name]
-    calls = phase("public", (X, 0), (X, 1), (X, 2))
-    result = run(server, f"def f(x, n):\n    if n != 1: return x\n    {text}\n", [calls])
+    result = run(any_server, ONE_OF_THREE.format(text), three_calls())
     assert [o.state for o in result.steps["public"]] == ["returned", "crashed", "returned"]
     assert detail in result.steps["public"][1].detail
     assert result.children == 2
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_call_that_ends_the_process_by_a_signal_costs_that_call_only(
+    bare_server: ForkServer, name: str
+) -> None:
+    text, detail, _ = SIGNALS[name]
+    result = run(bare_server, ONE_OF_THREE.format(text), three_calls())
+    assert [o.state for o in result.steps["public"]] == ["returned", "crashed", "returned"]
+    assert detail in result.steps["public"][1].detail
+    assert result.children == 2
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_confined_call_sends_no_signal(server: ForkServer, name: str) -> None:
+    text, _, refused = SIGNALS[name]
+    result = run(server, ONE_OF_THREE.format(text), three_calls())
+    before, outcome, after = result.steps["public"]
+    assert before.state == after.state == "returned"
+    if refused is None:
+        assert outcome.state == "crashed" and "the process crashed (SIG" in outcome.detail
+        assert result.children == 2
+    else:
+        assert outcome.failure is not None and outcome.failure.type == refused
+        assert outcome.failure.message == "[Errno 1] Operation not permitted"
+        assert result.children == 1
 
 
 def test_sys_exit_in_a_call_is_an_exception_and_needs_no_new_process(server: ForkServer) -> None:
@@ -534,33 +566,50 @@ def test_a_file_that_ends_the_process_is_not_tried_again(server: ForkServer, tex
 
 
 def test_a_file_that_ends_the_process_only_when_loaded_again_ends_all_the_same(server: ForkServer) -> None:
-    source = """
-    import os, sys
-    if os.path.exists("/proc/%d/fd/0" % os.getpid()) and os.stat(4).st_size and os.pread(4, 1, 0) == b"\\0":
-        pass
-    def f(x, n): os._exit(1)
-    """
+    source = "import os\ndef f(x, n): os._exit(1)\n"
+
+    def start(number: int, job: Mapping[str, Any], memory: Any) -> None:
+        if number:
+            at, length = job["source"]
+            memory.write(at, b"import os; os._exit(1)\n".ljust(length, b"\n"))
+
     cap = execution_module.MAX_CRASHES
-    result = run(server, source, [phase("public", *[(X, n) for n in range(cap + 4)])])
+    calls = phase("public", *[(X, n) for n in range(cap + 4)])
+    result = run(cast(ForkServer, Meddled(server, start=start)), source, [calls])
     states = [o.state for o in result.steps["public"]]
     assert states == ["crashed"] * cap + ["not_run"] * 4 and result.children == cap
 
 
-def test_what_is_left_running_at_the_end_holds_nothing_up(server: ForkServer) -> None:
-    source = """
-    import atexit, threading, time, weakref
-    def forever():
-        while True: time.sleep(0.01)
-    threading.Thread(target=forever).start()
-    threading.Thread(target=forever, daemon=True).start()
-    atexit.register(lambda: time.sleep(3600))
-    class A: pass
-    keep = A()
-    weakref.finalize(keep, time.sleep, 3600)
-    def f(x): return x
-    """
-    result = run(server, source)
-    assert only_step(result).state == "returned" and result.children == 1
+LEFT_RUNNING = """
+import atexit, time, weakref
+{threads}
+atexit.register(lambda: time.sleep(3600))
+class A: pass
+keep = A()
+weakref.finalize(keep, time.sleep, 3600)
+def f(x): return x
+"""
+THREADS = """
+import threading
+def forever():
+    while True: time.sleep(0.01)
+threading.Thread(target=forever).start()
+threading.Thread(target=forever, daemon=True).start()
+"""
+
+
+def test_what_is_left_running_at_the_end_holds_nothing_up(
+    server: ForkServer, bare_server: ForkServer
+) -> None:
+    for one, threads in ((server, ""), (bare_server, THREADS)):
+        result = run(one, LEFT_RUNNING.format(threads=threads))
+        assert only_step(result).state == "returned" and result.children == 1
+
+
+def test_a_confined_file_starts_no_thread(server: ForkServer) -> None:
+    load = run(server, LEFT_RUNNING.format(threads=THREADS)).load
+    assert load is not None and load.failure is not None
+    assert load.failure.type == "RuntimeError" and "can't start new thread" in load.failure.message
 
 
 # --- output -----------------------------------------------------------------------------------
@@ -737,37 +786,52 @@ SPOILED = {
     "gc": "import gc\ngc.unfreeze()\ngc.disable()",
     "signals": "import signal\n[signal.signal(n, signal.SIG_IGN) for n in (1, 2, 3, 10, 11, 13, 14, 15)]",
     "folder": "import os\nos.chdir('/tmp')\nos.umask(0)\nos.environ['A'] = 'b'",
-    "garbage": "import os\nos.write(6, b'\\xff' * 300)\nos.write(6, b'')",
+    "environment": "import os\nos.umask(0)\nos.environ['A'] = 'b'\nos.environ.clear()",
+    "garbage": f"import os\nos.write({JUDGE}, b'\\xff' * 300)\nos.write({JUDGE}, b'')",
     "closed": "import os\nos.closerange(3, 7)",
-    "shut": "import socket\ns = socket.socket(fileno=6)\ns.shutdown(2)\ns.close()",
+    "shut": f"import socket\ns = socket.socket(fileno={JUDGE})\ns.shutdown(2)\ns.close()",
 }
 
 
 @pytest.mark.parametrize("name", SPOILED)
-def test_what_one_submission_spoils_does_not_reach_the_next(server: ForkServer, name: str) -> None:
+def test_what_one_submission_spoils_does_not_reach_the_next(any_server: ForkServer, name: str) -> None:
     for place in ("module", "call"):
         spoil = SPOILED[name]
         if place == "call":
             spoil = f"def spoil():\n    exec({spoil!r}, {{}})\n"
         hook = "    spoil()\n" if place == "call" else ""
         source = f"{spoil}\ndef f(x, n):\n{hook}    return x + n\n"
-        result = run(server, source, [phase("public", (X, 0), (X, 1)), phase("hidden", (X, 2))], IMPATIENT)
+        result = run(
+            any_server, source, [phase("public", (X, 0), (X, 1)), phase("hidden", (X, 2))], IMPATIENT
+        )
         if result.load is not None and result.load.callable:
             assert [len(steps) for steps in result.steps.values()] == [2, 1]
-        clean = run(server, "import numpy as np, os, json\ndef f(x): return np.exp(x) + len(json.dumps([]))")
+        clean = run(
+            any_server, "import numpy as np, os, json\ndef f(x): return np.exp(x) + len(json.dumps([]))"
+        )
         value = only_step(clean).value
         assert isinstance(value, ArrayValue)
         np.testing.assert_array_equal(value.array(), np.exp(X) + 2)
 
 
-@pytest.mark.parametrize("name", ["numpy_settings", "trace", "gc", "signals", "folder", "streams"])
-def test_a_changed_setting_costs_a_right_answer_nothing(server: ForkServer, name: str) -> None:
+@pytest.mark.parametrize("name", ["numpy_settings", "trace", "gc", "signals", "environment", "streams"])
+def test_a_changed_setting_costs_a_right_answer_nothing(any_server: ForkServer, name: str) -> None:
     source = f"{SPOILED[name]}\ndef f(x): return x + 1\n"
     if name == "trace":
         source = "import sys\nsys.settrace(lambda *a: None)\ndef f(x): return x + 1\n"
-    value = only_step(run(server, source)).value
+    value = only_step(run(any_server, source)).value
     assert isinstance(value, ArrayValue)
     np.testing.assert_array_equal(value.array(), X + 1)
+
+
+def test_a_changed_folder_costs_a_right_answer_nothing(server: ForkServer, bare_server: ForkServer) -> None:
+    source = f"{SPOILED['folder']}\ndef f(x): return x + 1\n"
+    value = only_step(run(bare_server, source)).value
+    assert isinstance(value, ArrayValue)
+    np.testing.assert_array_equal(value.array(), X + 1)
+    load = run(server, source).load
+    assert load is not None and load.failure is not None
+    assert load.failure.type == "PermissionError" and load.failure.frames[-1] == (2, "<module>")
 
 
 def test_state_of_one_submission_is_unknown_to_the_next(server: ForkServer) -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
-from sandbox_runs import IMPATIENT, LIMITS, X, configured, only_step, phase, run, said
+from sandbox_runs import IMPATIENT, Meddled, X, configured, only_step, phase, run
 
+from grader.outcomes import Execution
 from grader.sandbox import server as server_module
-from grader.sandbox.execution import Program, execute
-from grader.sandbox.server import ForkServer, PackageMissingError, SandboxError
+from grader.sandbox.children import Ended, PackageMissingError, SandboxError
+from grader.sandbox.inside.protocol import CONFINED, LOADED, PHASE_DONE
+from grader.sandbox.packages import Located
+from grader.sandbox.server import ForkedChild, ForkServer
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -97,7 +103,7 @@ def test_a_server_that_is_gone_is_told_on_every_use() -> None:
 
 
 def test_what_a_server_wrote_before_it_ended_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "_package_paths", lambda names: [])
+    monkeypatch.setattr(server_module, "locate", lambda names: Located([], []))
     server = ForkServer()
     try:
         with pytest.raises(SandboxError, match="numpy"):
@@ -157,31 +163,44 @@ def test_closing_before_anything_was_asked_works() -> None:
 
 
 def test_a_judge_that_stops_in_the_middle_leaves_no_child_and_a_usable_server(own_server: ForkServer) -> None:
-    def stop(report: object) -> bool:
-        raise KeyboardInterrupt
+    heard: list[bytes] = []
 
-    program = Program("def f(x): return x", "solution.py", "solution", "f")
+    def stop(child: ForkedChild, message: bytes) -> None:
+        heard.append(message)
+        if message == moment:
+            raise KeyboardInterrupt
+
     before = open_descriptors()
-    for _ in range(3):
+    for moment in (CONFINED, LOADED, PHASE_DONE):
         with pytest.raises(KeyboardInterrupt):
-            execute(own_server, program, [phase("public")], LIMITS, go_on=stop)
+            run(cast(ForkServer, Meddled(own_server, stop)), "def f(x): return x")
+        assert heard[-1] == moment
         assert children(own_server.pid) == [] and open_descriptors() == before
         assert only_step(run(own_server, "def f(x): return x")).state == "returned"
 
 
 def test_an_interrupt_from_the_terminal_reaches_no_child(own_server: ForkServer) -> None:
-    source = "import os\ndef f(x): return str(os.getpgid(0) == os.getppid() and os.getsid(0) == os.getppid())"
-    assert said(only_step(run(own_server, source))) == "True"
+    groups: list[tuple[int, int]] = []
+
+    def look(child: ForkedChild, message: bytes) -> None:
+        if message == LOADED:
+            groups.append((os.getpgid(child.pid), os.getsid(child.pid)))
+
+    meddled = cast(ForkServer, Meddled(own_server, look))
+    run(meddled, "def f(x): return x")
     os.kill(own_server.pid, signal.SIGINT)
-    assert only_step(run(own_server, source)).state == "returned"
+    assert only_step(run(meddled, "def f(x): return x")).state == "returned"
+    assert groups == [(own_server.pid, own_server.pid)] * 2 and own_server.pid != os.getpgid(0)
 
 
 OWNER = """
 import sys
 sys.path[:0] = [{here!r}, {root!r}]
 from sandbox_runs import configured, run, Limits
+from grader.sandbox.analyst import Analyst
 server = configured()
-server.wait_ready()
+analyst = Analyst(server, 256 << 20)
+assert analyst.analyze("def f(x): return x", "solution.py", "f").report
 print(server.pid, flush=True)
 run(server, {source!r}, limits=Limits(seconds_per_call=600, seconds=600))
 """
@@ -194,15 +213,16 @@ def test_nothing_outlives_a_judge_that_was_killed(source: str) -> None:
     try:
         assert owner.stdout is not None
         server = int(owner.stdout.readline())
-        assert wait_for(lambda: children(server))
-        (child,) = children(server)
-        assert alive(server) and alive(child)
+        assert wait_for(lambda: len(children(server)) == 2)
+        analyst, child = children(server)
+        assert alive(server) and alive(analyst) and alive(child)
     finally:
         owner.kill()
         owner.wait()
         assert owner.stdout is not None
         owner.stdout.close()
-    assert wait_for(lambda: not alive(child)) and wait_for(lambda: not alive(server))
+    for pid in (child, analyst, server):
+        assert wait_for(lambda pid=pid: not alive(pid)), pid
 
 
 def test_a_child_ends_with_its_server() -> None:
@@ -210,28 +230,124 @@ def test_a_child_ends_with_its_server() -> None:
     server.wait_ready()
     pids: list[int] = []
 
-    def harm(report: object) -> bool:
-        pids.extend(children(server.pid))
-        os.kill(server.pid, signal.SIGKILL)
-        return True
+    def harm(child: ForkedChild, message: bytes) -> None:
+        if message == CONFINED:
+            pids.append(child.pid)
+            os.kill(server.pid, signal.SIGKILL)
 
-    program = Program("def f(x):\n    while True: pass", "solution.py", "solution", "f")
-    with pytest.raises(SandboxError):
-        execute(server, program, [phase("public")], LIMITS, go_on=harm)
+    with pytest.raises(SandboxError, match="is gone"):
+        run(cast(ForkServer, Meddled(server, harm)), "while True: pass")
     assert len(pids) == 1 and wait_for(lambda: not alive(pids[0]))
     server.close()
 
 
 def test_a_killed_child_is_not_taken_for_a_fault_of_the_server(own_server: ForkServer) -> None:
-    def harm(report: object) -> bool:
-        for pid in children(own_server.pid):
-            os.kill(pid, signal.SIGKILL)
-        return True
+    def harm(child: ForkedChild, message: bytes) -> None:
+        if message == CONFINED:
+            os.kill(child.pid, signal.SIGKILL)
 
-    program = Program("def f(x): return x", "solution.py", "solution", "f")
-    result = execute(own_server, program, [phase("public")], LIMITS, go_on=harm)
+    result = run(cast(ForkServer, Meddled(own_server, harm)), "while True: pass")
     assert result.load is not None and result.load.state == "crashed"
     assert "killed from outside" in result.load.detail
+
+
+def test_a_child_that_ends_before_it_is_confined_is_a_fault_of_the_sandbox(own_server: ForkServer) -> None:
+    def start(number: int, job: Mapping[str, Any], memory: Any) -> None:
+        # No room for what the confinement itself needs.
+        cast(dict[str, Any], job)["log"] = "nonsense"
+
+    with pytest.raises(SandboxError, match="before it was confined"):
+        run(cast(ForkServer, Meddled(own_server, start=start)), "def f(x): return x")
+    assert only_step(run(own_server, "def f(x): return x")).state == "returned"
+
+
+def test_many_children_of_one_server_live_at_once(own_server: ForkServer) -> None:
+    """Each answers its own judge, and what ends one of them ends no other."""
+    names = ("returns", "raises", "exits", "loops", "again")
+    bodies = (
+        "return x + 1",
+        "raise ValueError",
+        "import os; os._exit(5)",
+        "while True: pass",
+        "return x + 1",
+    )
+    count: list[int] = []
+    meeting = threading.Barrier(len(names), timeout=60)
+    lock = threading.Lock()
+
+    class Locked(Meddled):
+        """One judge at a time speaks with the server; all children are alive when the first one goes on."""
+
+        def start(self, job: Mapping[str, Any], memory: Any) -> Any:
+            with lock:
+                child = self._server.start(job, memory)
+            if self._count == 0:
+                meeting.wait()
+                count.append(len(children(own_server.pid)))
+                meeting.wait()
+            self._count += 1
+            reap = child.reap
+
+            def reap_alone() -> Ended:
+                with lock:
+                    return reap()
+
+            child.reap = reap_alone  # type: ignore[method-assign]
+            return child
+
+    def work(body: str) -> Execution:
+        return run(cast(ForkServer, Locked(own_server)), f"def f(x):\n    {body}", limits=IMPATIENT)
+
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+        results = dict(zip(names, pool.map(work, bodies), strict=True))
+    assert count == [len(names)] * len(names)
+    assert {name: only_step(result).state for name, result in results.items()} == {
+        "returns": "returned",
+        "raises": "raised",
+        "exits": "crashed",
+        "loops": "timed_out",
+        "again": "returned",
+    }
+    assert "exit code 5" in only_step(results["exits"]).detail
+    assert children(own_server.pid) == []
+
+
+def test_an_end_that_is_told_while_another_child_starts_is_kept(own_server: ForkServer) -> None:
+    """Ends arrive on the same socket as process ids, in any order."""
+    job = {"role": "analyst", "memory": 256 << 20, "seconds": None}
+    memories = [own_server.memory(1 << 16) for _ in range(4)]
+    started = [own_server.start(job, memory) for memory in memories[:3]]
+    for n in (2, 0):
+        started[n].kill()
+        assert wait_for(lambda n=n: not alive(started[n].pid))
+    started.append(own_server.start(job, memories[3]))
+    assert started[0].reap().code == started[2].reap().code == -signal.SIGKILL
+    started[3].hang_up()
+    started[1].hang_up()
+    assert started[1].reap().code == started[3].reap().code == 0
+    for child, memory in zip(started, memories, strict=True):
+        child.close()
+        memory.close()
+    assert children(own_server.pid) == []
+
+
+def test_a_server_started_from_a_thread_that_ends_lives_on() -> None:
+    """The kernel's signal at a parent's death comes when the thread that started the process ends."""
+    found: list[ForkServer] = []
+    thread = threading.Thread(target=lambda: found.append(configured()))
+    thread.start()
+    thread.join()
+    (server,) = found
+    try:
+        server.wait_ready()
+        for _ in range(3):
+            thread = threading.Thread(target=lambda: run(server, "def f(x): return x"))
+            thread.start()
+            thread.join()
+        assert alive(server.pid) and only_step(run(server, "def f(x): return x")).state == "returned"
+    finally:
+        server.close()
+    assert not alive(server.pid)
 
 
 def test_a_server_sleeps_between_submissions(own_server: ForkServer) -> None:

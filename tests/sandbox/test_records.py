@@ -2,43 +2,100 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import mmap
+import re
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from grader.outcomes import ArrayValue, Container, DamagedError, Failure, PlainValue
 from grader.sandbox.inside import slots, values
-from grader.sandbox.records import MAX_NODES, Record, bits, read_failure, read_record, read_value
+from grader.sandbox.layout import Layout
+from grader.sandbox.records import (
+    MAX_NODES,
+    Fields,
+    Record,
+    bits,
+    read_failure,
+    read_record,
+    read_table,
+    read_value,
+)
 
-SLOT_SIZE = 4096
+STEPS = 3
+LAYOUT = Layout(source=0, blocks=[], steps=STEPS, answer=1024, output=256)
+DATA, DATA_SIZE = LAYOUT.data
+ROOM = LAYOUT.room
+STEP = slots.FIRST_STEP
 
 
-def mapping(count: int = 3) -> mmap.mmap:
-    return mmap.mmap(-1, slots.total_size(slots.FIRST_STEP_SLOT + count, SLOT_SIZE))
+class PlainMemory:
+    """Memory that is shared with no one."""
+
+    def __init__(self, size: int = LAYOUT.size) -> None:
+        self.size = size
+        self.map = mmap.mmap(-1, size)
+
+    def read(self, at: int, length: int) -> bytes:
+        return self.map[at : at + length]
+
+    def write(self, at: int, data: bytes) -> None:
+        self.map[at : at + len(data)] = data
+
+    def close(self) -> None:
+        self.map.close()
 
 
-def written(content: bytes, slot: int = slots.FIRST_STEP_SLOT) -> mmap.mmap:
-    out = mapping()
-    at, room = slots.position(slot, SLOT_SIZE)
-    out[at : at + min(len(content), room)] = content[:room]
-    return out
+def entry(
+    *,
+    state: int = slots.DONE,
+    kind: int = slots.DESCRIBED,
+    dtype: int = 0,
+    ndim: int = 0,
+    at: int = DATA,
+    described: int = 0,
+    length: int = 0,
+    cpu_ns: int = 0,
+    shape: tuple[int, ...] = (0, 0, 0, 0),
+) -> bytes:
+    """A record as it stands in the table."""
+    return slots.RECORD.pack(
+        state, kind, dtype, ndim, at, described, length, 0, 0, 0, 0, cpu_ns, *(*shape, 0, 0, 0, 0)[:4]
+    )
+
+
+def written(table: bytes, data: bytes = b"") -> PlainMemory:
+    """Memory with an entry (or more) of the table from the first step on, and with data."""
+    memory = PlainMemory()
+    memory.write(slots.FIRST + STEP * slots.RECORD.size, table)
+    memory.write(DATA, data)
+    return memory
+
+
+def described(description: bytes, data: bytes = b"") -> PlainMemory:
+    """Memory with one record that has a description and data."""
+    return written(entry(described=len(description), length=len(data)), description + data)
+
+
+def find(memory: PlainMemory, number: int = STEP) -> Record | None:
+    return read_record(memory, read_table(memory, number, 1)[0], LAYOUT.data, ROOM)
 
 
 def record(description: Any, data: bytes = b"") -> Record:
-    return Record(slots.DONE, description, data, 0, 0, 0, 0, 0.0)
+    return Record(slots.DONE, None, description, data, 0, 0, 0, 0, 0.0)
 
 
-def try_to_read(out: mmap.mmap, slot: int = slots.FIRST_STEP_SLOT) -> Any:
+def value_of(memory: PlainMemory, fields: Fields) -> Any:
     """The value, None for no record, or the refusal; any other exception is a fault of the reader."""
     try:
-        found = read_record(out, slot, SLOT_SIZE)
+        found = read_record(memory, fields, LAYOUT.data, ROOM)
         if found is None:
             return None
         failure = read_failure(found.description)
@@ -46,6 +103,11 @@ def try_to_read(out: mmap.mmap, slot: int = slots.FIRST_STEP_SLOT) -> Any:
         return read_value(found)
     except DamagedError as error:
         return error
+
+
+def try_to_read(memory: PlainMemory, number: int = STEP) -> Any:
+    """The same of one record."""
+    return value_of(memory, read_table(memory, number, 1)[0])
 
 
 def assert_usable(value: Any) -> None:
@@ -63,28 +125,98 @@ def assert_usable(value: Any) -> None:
         assert value is None or isinstance(value, DamagedError)
 
 
-@given(st.binary(max_size=SLOT_SIZE))
-def test_random_bytes_do_no_harm(content: bytes) -> None:
-    assert_usable(try_to_read(written(content)))
+@given(st.binary(max_size=STEPS * slots.RECORD.size), st.binary(max_size=300))
+def test_random_bytes_do_no_harm(table: bytes, data: bytes) -> None:
+    memory = written(table, data)
+    for number in range(LAYOUT.count):
+        assert_usable(try_to_read(memory, number))
 
 
-headers = st.tuples(
+# Numbers near the limits of what may be there are likelier than others.
+near = st.one_of(
+    st.integers(0, 300),
+    st.integers(DATA - 8, DATA + 300),
+    st.integers(DATA + DATA_SIZE - 64, DATA + DATA_SIZE + 64),
+    st.integers(ROOM - 8, ROOM + 8),
+    st.integers(2**63 - 2, 2**64 - 1),
+    st.integers(0, 2**64 - 1),
+)
+dims = st.one_of(st.integers(0, 6), st.integers(2**31, 2**64 - 1), st.sampled_from([2**32, 2**62, 2**63]))
+entries = st.tuples(
     st.integers(0, 7),
-    st.one_of(st.integers(0, 200), st.integers(0, 2**32 - 1)),
-    st.one_of(st.integers(0, 200), st.integers(0, 2**64 - 1)),
+    st.integers(0, 3),
+    st.integers(0, 5) | st.integers(0, 255),
+    st.integers(0, 6) | st.integers(0, 255),
+    *[near] * 2,
+    near | st.sampled_from([8, 16, 24, 32, 48, 64]),
     *[st.integers(0, 2**64 - 1)] * 2,
     *[st.integers(0, 2**32 - 1)] * 2,
-    *[st.integers(0, 2**64 - 1)] * 2,
+    st.integers(0, 2**64 - 1),
+    *[dims] * 4,
 )
 
 
-@given(headers, st.binary(max_size=300))
-def test_hostile_headers_do_no_harm(header: tuple[Any, ...], rest: bytes) -> None:
-    out = written(slots.HEADER.pack(*header) + rest)
-    value = try_to_read(out)
+def pack(fields: tuple[int, ...]) -> bytes:
+    """Any numbers as an entry, cut to the widths of the table."""
+    widths = {"B": 8, "Q": 64, "I": 32}
+    formats = re.sub(r"(\d)Q", lambda m: "Q" * int(m[1]), slots.RECORD.format.lstrip("<").replace("x", ""))
+    assert len(formats) == len(fields)
+    return slots.RECORD.pack(*(n % (1 << widths[f]) for n, f in zip(fields, formats, strict=True)))
+
+
+@settings(max_examples=200)
+@given(entries, st.binary(max_size=300))
+def test_hostile_entries_do_no_harm(fields: tuple[int, ...], data: bytes) -> None:
+    memory = written(pack(fields), data)
+    value = try_to_read(memory)
     assert_usable(value)
-    if header[0] and header[1] + header[2] > SLOT_SIZE - slots.HEADER.size:
+    (found,) = read_table(memory, STEP, 1)
+    state, _kind, _dtype, _ndim, at, text, length = found[:7]
+    if state > slots.STARTED and not DATA <= at <= at + text + length <= DATA + DATA_SIZE:
         assert isinstance(value, DamagedError)
+    if state > slots.STARTED and text + length > ROOM:
+        assert isinstance(value, DamagedError)
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(0, 3),
+    st.integers(0, 5),
+    st.lists(st.integers(0, 4) | st.sampled_from([2**32, 2**62, 2**63, 2**64 - 1]), min_size=4, max_size=4),
+    st.integers(-8, 8),
+)
+def test_an_array_never_has_other_bytes_than_those_of_its_shape(
+    dtype: int, ndim: int, shape: list[int], more: int
+) -> None:
+    """Also not where the product of its dimensions is as long as the data in 64 bits."""
+    size = (8, 4, 8, 8)[dtype]
+    for n in shape[: min(ndim, 4)]:
+        size *= n
+    length = (size + more) % (1 << 64)
+    memory = written(
+        entry(kind=slots.ARRAY, dtype=dtype, ndim=ndim, length=length, shape=tuple(shape)), bytes(4096)
+    )
+    value = try_to_read(memory)
+    right = dtype < 3 and ndim <= 4 and length == size <= ROOM and max([0, *shape[:ndim]]) < 1 << 63
+    assert isinstance(value, ArrayValue) == right
+    if isinstance(value, ArrayValue):
+        assert value.kind == "array" and value.dtype == slots.DTYPES[dtype]
+        assert value.shape == tuple(shape[:ndim]) and value.data == bytes(size)
+    else:
+        assert isinstance(value, DamagedError)
+
+
+@given(st.integers(0, LAYOUT.size + 64), st.integers(1, 64))
+def test_no_record_reaches_what_lies_beside_the_answers(at: int, length: int) -> None:
+    memory = PlainMemory()
+    memory.write(0, b"\x01" * LAYOUT.size)
+    memory.write(slots.FIRST + STEP * slots.RECORD.size, entry(at=at, length=length))
+    found = value_of(memory, read_table(memory, STEP, 1)[0])
+    if at >= DATA and at + length <= DATA + DATA_SIZE:
+        # Nothing is described there, which is no answer of an honest child.
+        assert isinstance(found, DamagedError) and "longer than its room" not in str(found)
+    else:
+        assert isinstance(found, DamagedError) and "longer than its room" in str(found)
 
 
 json_values = st.recursive(
@@ -123,18 +255,14 @@ nodes = st.recursive(
 
 @given(nodes | json_values, st.binary(max_size=64))
 def test_hostile_descriptions_do_no_harm(description: Any, data: bytes) -> None:
-    text = json.dumps(description).encode()
-    header = slots.HEADER.pack(slots.DONE, len(text), len(data), 0, 0, 0, 0, 0, 0)
-    assert_usable(try_to_read(written(header + text + data)))
+    assert_usable(try_to_read(described(json.dumps(description).encode(), data)))
 
 
-@given(nodes, st.integers(0, 400), st.binary(max_size=64))
+@given(nodes, st.integers(1, 400), st.binary(max_size=64))
 def test_a_description_cut_anywhere_is_damaged(description: Any, cut: int, data: bytes) -> None:
     text = json.dumps(description).encode()
     cut = min(cut, len(text) - 1)
-    header = slots.HEADER.pack(slots.DONE, cut, len(data), 0, 0, 0, 0, 0, 0)
-    value = try_to_read(written(header + text[:cut] + data))
-    assert isinstance(value, DamagedError)
+    assert isinstance(try_to_read(described(text[:cut], data)), DamagedError)
 
 
 @pytest.mark.parametrize("depth", [10, 100, 900, 950, 980, 990, 1000, 1500])
@@ -153,9 +281,8 @@ def test_a_description_cut_anywhere_is_damaged(description: Any, cut: int, data:
 )
 def test_deep_nesting_does_no_harm(depth: int, around: str) -> None:
     text = around.replace("%s", "[" * depth + "]" * depth).encode()
-    header = slots.HEADER.pack(slots.DONE, len(text), 0, 0, 0, 0, 0, 0, 0)
-    if len(text) < SLOT_SIZE - slots.HEADER.size:
-        assert_usable(try_to_read(written(header + text)))
+    if len(text) < ROOM:
+        assert_usable(try_to_read(described(text)))
 
 
 @given(
@@ -165,15 +292,19 @@ def test_deep_nesting_does_no_harm(depth: int, around: str) -> None:
     )
 )
 def test_what_an_honest_child_writes_is_read_as_it_was(array: np.ndarray[Any, Any]) -> None:
-    out = mmap.mmap(-1, slots.total_size(4, 1 << 16))
-    writer = slots.Slots(out, 1 << 16)
-    encoder = values.Encoder(writer.capacity)
+    memory = PlainMemory()
+    writer = slots.Slots(memory.map, DATA, ROOM, DATA + DATA_SIZE)
+    encoder = values.Encoder(ROOM)
     answer = [array, {"a": (1.5, None)}]
-    writer.start(3, 0, 0)
-    assert read_record(out, 3, 1 << 16) == Record(slots.STARTED, {}, b"", 0, 0, 0, 0, 0.0)
-    writer.finish(3, slots.DONE, encoder.encode(answer), encoder.chunks, changed=5, aliased=2, cpu_ns=1500)
-    found = read_record(out, 3, 1 << 16)
+    writer.start(3, 4, 5)
+    assert find(memory, 3) == Record(slots.STARTED, None, {}, b"", 0, 0, 4, 5, 0.0)
+    assert slots.PROGRESS.unpack(memory.read(0, slots.PROGRESS.size)) == (3,)
+    writer.finish(
+        3, slots.DONE, encoder.encode(answer), encoder.chunks, changed=5, aliased=2, begin=(4, 5), cpu_ns=1500
+    )
+    found = find(memory, 3)
     assert found is not None and (found.changed, found.aliased, found.cpu_s) == (5, 2, 1.5e-6)
+    assert (found.stdout, found.stderr) == (4, 5)
     value = read_value(found)
     assert isinstance(value, Container)
     first, second = value.items
@@ -182,34 +313,125 @@ def test_what_an_honest_child_writes_is_read_as_it_was(array: np.ndarray[Any, An
     assert second.items == (
         (PlainValue("str", "a"), Container("tuple", (PlainValue("float", 1.5), PlainValue("none")))),
     )
-    assert read_record(out, 2, 1 << 16) is None
+    assert find(memory, 2) is None
 
 
-@pytest.mark.parametrize("length", [SLOT_SIZE, 2**32, 2**64 - 1])
-def test_a_record_that_reaches_beyond_its_slot_is_damaged(length: int) -> None:
+@given(
+    st.lists(
+        hnp.arrays(
+            st.sampled_from(slots.DTYPES),
+            hnp.array_shapes(min_dims=0, max_dims=slots.MAX_DIMS, min_side=0, max_side=5),
+        ),
+        min_size=1,
+        max_size=STEPS,
+    )
+)
+def test_arrays_without_a_description_are_read_as_they_were(arrays: list[np.ndarray[Any, Any]]) -> None:
+    memory = PlainMemory()
+    writer = slots.Slots(memory.map, DATA, ROOM, DATA + DATA_SIZE)
+    fitted = [
+        writer.array(
+            STEP + n, slots.DTYPES.index(a.dtype.name), a.shape, a.tobytes(), n, (2 * n, 3 * n), 10**9
+        )
+        for n, a in enumerate(arrays)
+    ]
+    assert fitted == [a.nbytes <= ROOM for a in arrays]
+    for n, array in enumerate(arrays):
+        found = find(memory, STEP + n)
+        if not fitted[n]:
+            assert found is None
+            continue
+        assert found is not None and found.state == slots.DONE and found.cpu_s == 1.0
+        assert (found.changed, found.aliased, found.stdout, found.stderr) == (n, 0, 2 * n, 3 * n)
+        value = read_value(found)
+        assert value == ArrayValue("array", array.dtype.name, array.shape, array.tobytes())
+
+
+@pytest.mark.parametrize("length", [ROOM, 2**32, 2**64 - 1])
+def test_a_record_that_reaches_beyond_its_room_is_damaged(length: int) -> None:
     text = b'{"kind":"none"}'
-    fits = slots.HEADER.pack(slots.DONE, len(text), 8, 0, 0, 0, 0, 0, 0)
-    assert try_to_read(written(fits + text)) == PlainValue("none")
-    beyond = slots.HEADER.pack(slots.DONE, len(text), length, 0, 0, 0, 0, 0, 0)
-    assert isinstance(try_to_read(written(beyond + text)), DamagedError)
+    assert try_to_read(written(entry(described=len(text), length=8), text)) == PlainValue("none")
+    beyond = written(entry(described=len(text), length=length), text)
+    assert isinstance(try_to_read(beyond), DamagedError)
 
 
-@given(st.integers(0, 2 * SLOT_SIZE), st.lists(st.integers(0, SLOT_SIZE), max_size=3))
-def test_a_record_is_never_written_beyond_its_slot(described: int, lengths: list[int]) -> None:
-    out = mapping()
-    writer = slots.Slots(out, SLOT_SIZE)
-    writer.start(3, 7, 7)
-    at, _ = slots.position(3, SLOT_SIZE)
-    before = out[:at], out[at + SLOT_SIZE :]
-    writer.finish(3, slots.DONE, b" " * described, [b"x" * n for n in lengths])
-    assert (out[:at], out[at + SLOT_SIZE :]) == before
-    found = read_record(out, 3, SLOT_SIZE) if not described or described + sum(lengths) > SLOT_SIZE else None
-    if found is not None and described + sum(lengths) > SLOT_SIZE:
-        assert found.state == slots.TOO_LARGE and found.data == b""
+def test_an_array_is_refused_at_every_limit() -> None:
+    right = {"kind": slots.ARRAY, "dtype": 1, "ndim": 2, "length": 24, "shape": (2, 3)}
+    value = try_to_read(written(entry(**right)))  # type: ignore[arg-type]
+    assert value == ArrayValue("array", "float32", (2, 3), bytes(24))
+    for wrong in (
+        {"dtype": len(slots.DTYPES)},
+        {"dtype": 255},
+        {"ndim": slots.MAX_DIMS + 1},
+        {"ndim": 255},
+        {"length": 20},
+        {"length": 28},
+        {"ndim": 1},
+        {"shape": (2, 4)},
+        {"shape": (2**63, 0), "length": 0},
+        {"at": DATA - 1},
+        {"at": DATA + DATA_SIZE - 23},
+        {"at": 2**64 - 24},
+        {"described": ROOM - 23},
+    ):
+        assert isinstance(try_to_read(written(entry(**right | wrong))), DamagedError), wrong  # type: ignore[arg-type]
 
 
-def test_a_slot_that_was_never_begun_is_none() -> None:
-    assert read_record(mapping(), slots.FIRST_STEP_SLOT, SLOT_SIZE) is None
+@given(st.lists(st.tuples(st.integers(0, 2 * ROOM), st.lists(st.integers(0, ROOM), max_size=3)), max_size=6))
+def test_records_are_written_behind_each_other_and_never_beyond_their_room(
+    wanted: list[tuple[int, list[int]]],
+) -> None:
+    memory = PlainMemory()
+    writer = slots.Slots(memory.map, DATA, ROOM, DATA + DATA_SIZE)
+    beside = memory.read(DATA + DATA_SIZE, LAYOUT.size), memory.read(slots.table_size(LAYOUT.count), 8)
+    spans: list[tuple[int, int]] = []
+    for text, lengths in wanted:
+        number = len(spans) % LAYOUT.count
+        writer.start(number, 7, 7)
+        writer.finish(number, slots.DONE, b" " * text, [b"x" * n for n in lengths])
+        state, _kind, _dtype, _ndim, at, long, length = read_table(memory, number, 1)[0][:7]
+        assert long + length <= ROOM and at >= DATA and at + long + length <= DATA + DATA_SIZE
+        assert (state == slots.DONE) == ((long, length) == (text, sum(lengths)))
+        if state == slots.TOO_LARGE:
+            found = find(memory, number)
+            assert found is not None and found.data == b""
+            assert read_value(found) == PlainValue("object", "...")
+        spans.append((at, at + long + length))
+    for (_, end), (at, _) in itertools.pairwise(spans):
+        assert end == at
+    assert beside == (
+        memory.read(DATA + DATA_SIZE, LAYOUT.size),
+        memory.read(slots.table_size(LAYOUT.count), 8),
+    )
+
+
+def test_every_step_has_its_whole_room_even_when_the_others_used_theirs() -> None:
+    memory = PlainMemory()
+    writer = slots.Slots(memory.map, DATA, ROOM, DATA + DATA_SIZE)
+    for number in range(LAYOUT.count):
+        writer.start(number, 0, 0)
+        writer.finish(number, slots.DONE, b"{}", [bytes([number]) * (ROOM - 2)])
+    for number in range(LAYOUT.count):
+        found = find(memory, number)
+        assert found is not None and found.state == slots.DONE
+        assert found.data == bytes([number]) * (ROOM - 2)
+
+
+def test_nothing_is_written_beyond_the_answers_when_all_their_room_is_used() -> None:
+    memory = PlainMemory()
+    writer = slots.Slots(memory.map, DATA, ROOM, DATA + DATA_SIZE)
+    for number in range(DATA_SIZE // ROOM):
+        writer.finish(number % LAYOUT.count, slots.DONE, b"{}", [b"x" * (ROOM - 2)])
+    for _ in range(40):
+        # As a record does that is written again and again.
+        writer.finish(slots.FINDINGS, slots.DONE, b"{}", [b"x" * 100])
+        assert memory.read(DATA + DATA_SIZE, LAYOUT.size) == bytes(LAYOUT.size - DATA - DATA_SIZE)
+    found = find(memory, slots.FINDINGS)
+    assert found is not None and found.state == slots.TOO_LARGE and found.data == b""
+
+
+def test_a_step_that_was_never_begun_is_none() -> None:
+    assert find(PlainMemory()) is None
 
 
 @pytest.mark.parametrize(
@@ -274,6 +496,5 @@ def test_bits_are_numbers() -> None:
 
 
 def test_a_reported_time_is_finite() -> None:
-    out = written(slots.HEADER.pack(slots.DONE, 0, 0, 0, 0, 0, 0, 2**64 - 1, 0))
-    found = read_record(out, slots.FIRST_STEP_SLOT, SLOT_SIZE)
+    found = find(written(entry(cpu_ns=2**64 - 1)))
     assert found is not None and math.isfinite(found.cpu_s) and found.cpu_s <= 10**6

@@ -5,19 +5,21 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
-from memory_walk import walk_source
-from sandbox_runs import phase, run, said
+from memory_walk import memory_of, walk_source
+from sandbox_runs import EVERY_LAYER, configured, phase, run, said
 from support.small import small_pack
 
 from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
-from grader.result import Result
+from grader.sandbox.levels import WITHOUT
 from grader.sandbox.server import ForkServer
 from grader.sandbox.watch import Limits
 
@@ -26,6 +28,22 @@ ID, HINT, TITLE = "zq7_case_of_the_judge", "zq7 hint for the one who fails", "zq
 HIDDEN_ID, HIDDEN_HINT = "zq7_case_unseen", "zq7 unseen hint → with an arrow"
 TOLERANCE, POINTS, HIDDEN_POINTS = 3.1415927410125732e-05, 7.0372, 11.0478
 VISIBLE_INPUT = 0.80901700258255
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the memory of such a process")
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What was found of each needle.
+
+    Attributes:
+        public: Its places, as a submission saw them in the last public call.
+        hidden: The same in the last hidden call.
+        server: Whether the fork server's memory held it afterwards.
+    """
+
+    public: dict[str, Any]
+    hidden: dict[str, Any]
+    server: dict[str, bool]
 
 
 def exact(value: float) -> bytes:
@@ -83,8 +101,8 @@ def marker_input(pack: Pack) -> float:
 
 
 @pytest.fixture(scope="module")
-def walked(pack: Pack) -> Iterator[tuple[dict[str, Any], Result]]:
-    """What a submission finds that is graded with the whole pack, and its result."""
+def walked(pack: Pack) -> Iterator[Walked]:
+    """What a submission finds that is graded with the whole pack."""
     needles = secrets(pack) | {"control": exact(marker_input(pack))}
     source = walk_source(needles) + (
         "\ncalls = 0\n"
@@ -96,80 +114,101 @@ def walked(pack: Pack) -> Iterator[tuple[dict[str, Any], Result]]:
         "    return x\n"
     )
     submission = Submission("walker", "Walker", "walker.py", "sha256:0", source)
-    with Runner(pack) as runner:
+    # Confined, it could not even begin to look.
+    with mock.patch.dict(os.environ, {WITHOUT: EVERY_LAYER}), Runner(pack) as runner:
         result = runner.grade(submission)
+        assert result.isolation.level == "none"
+        held = memory_of(runner.start().pid)
     reports = [ast.literal_eval(text) for text in _reports(result.output.stdout)]
     later = [ast.literal_eval(text) for text in _reports(result.hidden_output.stdout)]
     assert len(reports) == 1 and len(later) == 1, result.message
-    yield {"public": reports[0], "hidden": later[0]}, result
+    yield Walked(reports[0], later[0], {name: needle in held for name, needle in needles.items()})
 
 
 def _reports(text: str) -> list[str]:
     return [line[1:-1] for line in text.splitlines() if line.startswith("<")]
 
 
-def test_the_search_finds_what_is_there(walked: tuple[dict[str, Any], Result]) -> None:
-    for report in walked[0].values():
+def test_the_search_finds_what_is_there(walked: Walked) -> None:
+    for report in (walked.public, walked.hidden):
         assert "memory" in report["control"]
 
 
 @pytest.mark.parametrize("phase_name", ["public", "hidden"])
-def test_what_decides_about_marks_is_not_in_the_child(
-    walked: tuple[dict[str, Any], Result], phase_name: str
-) -> None:
-    report = dict(walked[0][phase_name])
+def test_what_decides_about_marks_is_not_in_the_child(walked: Walked, phase_name: str) -> None:
+    report = dict(getattr(walked, phase_name))
     report.pop("control", None)
     assert report.pop("modules") == []
     assert report == {}
 
 
-def test_the_control_is_not_in_the_fork_server_either(walked: tuple[dict[str, Any], Result]) -> None:
-    for report in walked[0].values():
+def test_the_memory_of_the_fork_server_is_closed_to_its_children(walked: Walked) -> None:
+    for report in (walked.public, walked.hidden):
         assert not [place for place in report["control"] if "parent" in place]
 
 
-def test_the_search_looks_into_the_fork_server_where_it_may(own_server: ForkServer) -> None:
+@needs_root
+def test_the_fork_server_holds_neither_what_decides_about_marks_nor_inputs(walked: Walked) -> None:
+    assert {name for name, held in walked.server.items() if held} == set()
+
+
+@needs_root
+def test_the_search_in_a_fork_server_finds_what_is_there() -> None:
     # Every server holds the names of its own settings, and so does a child forked from it.
-    needles = {"word": b"zq7_a_package_of_the_exercise"}
-    own_server.close()
-    server = ForkServer()
+    word = "zq7_a_package_of_the_exercise"
+    server = configured(packages=["numpy", word], without=EVERY_LAYER)
     try:
-        server.configure(["numpy", "zq7_a_package_of_the_exercise"], {"rules": []})
-        source = walk_source(needles) + "\ndef f(x): return repr(walk())\n"
+        source = walk_source({"word": word.encode()}) + "\ndef f(x): return repr(walk())\n"
         (outcome,) = run(server, source, limits=PATIENT).steps["public"]
         places = ast.literal_eval(said(outcome))["word"]
+        assert word.encode() in memory_of(server.pid)
     finally:
         server.close()
-    assert "memory" in places
-    if os.geteuid() == 0:
-        assert "memory of the parent" in places
+    assert "memory" in places and not [place for place in places if "parent" in place]
 
 
-def test_inputs_of_the_hidden_phase_are_not_there_before_it_begins(server: ForkServer) -> None:
+def test_a_confined_submission_sees_no_list_of_its_own_memory(server: ForkServer) -> None:
+    source = (
+        walk_source({"own": b"zq7 own"})
+        + """
+own = bytes(b ^ KEY for b in bytes.fromhex(NEEDLES["own"]))
+def f(x):
+    told = [repr(walk())]
+    for name in ("maps", "mem", "environ", "cmdline", "status", "fd", "root", "cwd"):
+        for pid in ("self", os.getpid(), os.getppid(), 1):
+            try: os.open(f"/proc/{pid}/{name}", os.O_RDONLY)
+            except OSError as error: told.append(error.strerror)
+            else: told.append(name)
+    return " ".join(sorted(set(told)))
+"""
+    )
+    (outcome,) = run(server, source, limits=PATIENT).steps["public"]
+    assert said(outcome) == "Permission denied {'modules': []}"
+
+
+def test_inputs_of_the_hidden_phase_are_not_there_before_it_begins(bare_server: ForkServer) -> None:
     public, hidden = 0.70710678137, 0.57721566457
     needles = {"public": exact(public), "hidden": exact(hidden)}
     source = walk_source(needles) + "\ndef f(x): return repr(walk())\n"
     phases = [phase("public", np.array([public])), phase("hidden", np.array([hidden]))]
-    steps = run(server, source, phases, PATIENT).steps
+    steps = run(bare_server, source, phases, PATIENT).steps
     before = ast.literal_eval(said(steps["public"][0]))
     during = ast.literal_eval(said(steps["hidden"][0]))
     assert "memory" in before["public"] and "hidden" not in before
     assert "memory" in during["hidden"]
 
 
-def test_no_submission_finds_an_earlier_one(server: ForkServer) -> None:
+def test_no_submission_finds_an_earlier_one(bare_server: ForkServer) -> None:
     mark = "zq7_the_work_of_another_student"
-    run(server, f"secret = {mark!r} * 1000\nprint(secret)\ndef f(x): return secret\n")
+    run(bare_server, f"secret = {mark!r} * 1000\nprint(secret)\ndef f(x): return secret\n")
     source = walk_source({"mark": mark.encode()}) + "\ndef f(x): return repr(walk())\n"
-    (outcome,) = run(server, source, limits=PATIENT).steps["public"]
+    (outcome,) = run(bare_server, source, limits=PATIENT).steps["public"]
     assert ast.literal_eval(said(outcome)) == {"modules": []}
 
 
 def test_the_environment_of_the_judge_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sandbox_runs import configured
-
     monkeypatch.setenv("ZQ7_TOKEN", "zq7-secret-token")
-    server = configured()
+    server = configured(without=EVERY_LAYER)
     try:
         source = walk_source({"token": b"zq7-secret-token"}) + "\ndef f(x): return repr(walk())\n"
         (outcome,) = run(server, source, limits=PATIENT).steps["public"]

@@ -202,7 +202,9 @@ class Child:
         found = recorder.findings() + recorder.tampered()
         if len(found) > self.told:
             self.told = len(found)
-            self.slots.finish(slots.FINDINGS, slots.DONE, _dumps({"findings": found}).encode())
+            while len(text := _dumps({"findings": found}).encode()) > self.slots.room:
+                del found[len(found) // 2 :]
+            self.slots.finish(slots.FINDINGS, slots.DONE, text)
 
     def reread(self, slot: int, number: int) -> None:
         """A second look at an earlier answer."""

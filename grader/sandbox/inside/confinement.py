@@ -162,9 +162,10 @@ def system_libraries() -> list[str]:
             path = line.split(maxsplit=5)[5].strip() if line.count(" ") > 5 and "/" in line else ""
             if LIBRARY.search(os.path.basename(path)):
                 folders.add(os.path.dirname(path))
+    home = os.path.dirname(os.__file__)
     found = ["/etc/ld.so.cache"]
     for folder in sorted(folders):
-        if "-packages" in folder or "python" in folder:
+        if "-packages" in folder or folder.startswith(home):
             continue  # named by the standard library or by the packages
         names = os.listdir(folder)
         if any(name.startswith("python") for name in names):

@@ -1,6 +1,9 @@
 """Resource limits of a child."""
 
-import resource
+try:
+    import resource
+except ModuleNotFoundError:  # Windows, where no child is forked
+    pass
 
 # Room for mappings that RLIMIT_DATA doesn't count, such as MAP_SHARED.
 SHARED_ROOM = 256 << 20

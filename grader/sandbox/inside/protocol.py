@@ -7,6 +7,9 @@ CONFINED, LOADED, PHASE_DONE = b"C", b"L", b"E"
 # Said by an analyst: the report is there.
 REPORTED = b"R"
 
+# What a child is for.
+SUBMISSION, ANALYST = "submission", "analyst"
+
 # How a child ends whose confinement could not be put on; nothing of the student's has run then.
 NOT_CONFINED = 73
 

@@ -15,21 +15,21 @@ import select
 import signal
 import socket
 import sys
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from grader.policy.analysis import analyze
 from grader.policy.rules import Rules
-from grader.sandbox.inside import analyst, child, imports
+from grader.sandbox.inside import analyst, child, imports, preparation
 from grader.sandbox.inside.confinement import PARTIAL, Confinement, load_libc
 from grader.sandbox.inside.limits import Ceiling, memory_in_use
 from grader.sandbox.inside.protocol import NOT_CONFINED
-from grader.sandbox.inside.recorder import Recorder
+
+if TYPE_CHECKING:
+    from grader.sandbox.inside.recorder import Recorder
 
 CONTROL = 3
 PR_SET_PDEATHSIG = 1
-# A child's descriptors: the shared memory and the socket to the judge; beyond them nothing is open.
+# A child's descriptors: the shared memory and the socket to the judge.
 MEMORY, JUDGE = 3, 4
 FIRST_FREE = 5
 
@@ -91,15 +91,10 @@ def main() -> None:
     libc = load_libc()
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    failed = ""
-    for name in [*WARM, *settings["preload"]]:
-        try:
-            importlib.import_module(name)
-        except Exception as error:
-            failed = f"{name} can't be imported: {error}"
+    failed = preparation.load([*WARM, *settings["preload"]])
     rules = Rules.from_dict(settings["policy"])
     _warm_up(rules)
-    recorder = Recorder(rules)
+    recorder = preparation.make_recorder(rules, settings)
     try:
         confinement = Confinement(settings["readable"], settings["without"])
     except OSError as error:
@@ -112,13 +107,9 @@ def main() -> None:
         settings["packages"], settings["other_kinds"], files=confinement.level != PARTIAL
     )
     sys.meta_path.insert(0, guard)
-    # A submission finds no module of the grader by name.
-    for name in [n for n in sys.modules if n == "grader" or n.startswith("grader.")]:
-        del sys.modules[name]
-    sys.path[:] = [path for path in sys.path if path != settings["grader_path"]]
-    sys.dont_write_bytecode = True
+    preparation.hide_grader(settings["grader_path"])
     _know_folders()
-    _seed()
+    preparation.seed()
     gc.collect()
     gc.freeze()
     server = _Server(control, libc, rules, confinement, guard, recorder)
@@ -138,14 +129,7 @@ def g(x): return A().f(x)
 def _warm_up(rules: Rules) -> None:
     """Use what the policy check, numpy and torch set up lazily, so that no child pays for it."""
     analyze(SAMPLE, rules, "g")
-    a = np.ones((2, 2))
-    np.einsum("ij,jk->ik", a, a @ a)
-    np.tanh(np.exp(a)).mean(axis=-1, keepdims=True).var()
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
-        t = torch.ones(2, 2, dtype=torch.float64)
-        torch.einsum("ij,jk->ik", t, torch.tanh(torch.exp(t @ t)))
+    preparation.use_libraries()
 
 
 def _know_folders() -> None:
@@ -155,14 +139,6 @@ def _know_folders() -> None:
             importlib.import_module(name)
         except ImportError:
             pass
-
-
-def _seed() -> None:
-    """The same submission gets the same random numbers in every run."""
-    np.random.seed(0)
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.manual_seed(0)
 
 
 def _threads() -> int:
@@ -184,7 +160,7 @@ class _Server:
         rules: Rules,
         confinement: Confinement,
         guard: imports.ImportGuard,
-        recorder: Recorder,
+        recorder: "Recorder | None",
     ) -> None:
         self.control = control
         self.libc = libc

@@ -110,7 +110,7 @@ class Slots:
     ) -> None:
         """Write a record; its entry in the table comes last, so that a half-written one shows as started."""
         if len(description) + sum(map(len, chunks)) > min(self.room, self._end - self._next):
-            state, description, chunks = TOO_LARGE, b'{"kind":"object","type":"..."}', ()
+            state, description, chunks = TOO_LARGE, b"", ()
         at = here = self._next
         for chunk in (description, *chunks):
             self._out[here : here + len(chunk)] = chunk
