@@ -169,16 +169,16 @@ def grade(chosen: argparse.Namespace) -> int:
         )
     for warning in run.warnings:
         print(f"grader: {warning}", file=sys.stderr)
-    faults = [r.submission.id for r in run.results if r.status == "grader_fault"]
+    faults = [r.submission.id for r in run.summaries if r.status == "grader_fault"]
     if chosen.json:
         counts: dict[str, int] = {}
-        for result in run.results:
+        for result in run.summaries:
             counts[result.status] = counts.get(result.status, 0) + 1
         print_json(
             {
                 "schema": "grader.batch/1",
                 "exercise": {"name": pack.exercise.name, "pack": pack.id},
-                "submissions": len(run.results),
+                "submissions": len(run.summaries),
                 "graded": run.graded,
                 "counts": counts,
                 "faults": faults,
@@ -201,7 +201,7 @@ def grade(chosen: argparse.Namespace) -> int:
         )
     else:
         console = _console()
-        show(console, batch_summary(run.results, run.seconds, run.graded))
+        show(console, batch_summary(run.summaries, run.seconds, run.graded))
         console.print(f"class page: {out / 'index.html'}", soft_wrap=True)
     if faults:
         print(
@@ -277,14 +277,13 @@ def report(chosen: argparse.Namespace) -> int:
         raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")
     files.prepare_folder(folder, fresh=False)
     with Gradebook(folder, None) as gradebook:
-        results = tuple(gradebook.newest())
-    for result in results:
-        try:
-            files.write_pages(folder, result)
-        except OSError as error:
-            raise GraderError(f"{folder} can't be written: {error}") from None
-    files.write_class(folder, results, grader.__version__)
-    print(f"{len(results)} submissions: {folder / 'index.html'}")
+        for result in gradebook.newest():
+            try:
+                files.write_pages(folder, result)
+            except OSError as error:
+                raise GraderError(f"{folder} can't be written: {error}") from None
+        written = files.write_gradebook(folder, gradebook, grader.__version__)
+    print(f"{len(written)} submissions: {folder / 'index.html'}")
     return OK
 
 

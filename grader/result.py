@@ -1,16 +1,21 @@
-"""The Result record: one frozen, versioned record per submission, and its view for students."""
+"""The Result record: one frozen, versioned record per submission, its view for students, and its Summary."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property, lru_cache
+from math import isfinite
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 SCHEMA = "grader.result/1"
+
+# Every line of JSON of a record begins like this.
+BEGIN = f'{{"schema": "{SCHEMA}", '
 
 Status = Literal["passed", "failed", "not_loadable", "grader_fault"]
 Verdict = Literal[
@@ -48,6 +53,18 @@ HIDDEN_MESSAGES: Mapping[str, str] = {
 }
 
 
+class Shared(list[Any]):
+    """A list that many records hold and nobody changes, with what was made of it.
+
+    Attributes:
+        made: What was made of the list, by what it is for; kept as long as the list.
+    """
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__(items)
+        self.made: dict[Any, Any] = {}
+
+
 @dataclass(frozen=True)
 class CaseError:
     """How far an answer is off.
@@ -64,6 +81,7 @@ class CaseError:
 
 
 UNJUDGED = ("skipped", "grader_fault")
+_NOT_FAILED = ("passed", *UNJUDGED)
 
 
 @dataclass(frozen=True)
@@ -100,15 +118,16 @@ class CaseResult:
 
 def rank_broken(cases: Sequence[CaseResult], clauses: Iterable[str]) -> tuple[str, ...]:
     """As `Result.broken_clauses`, for cases that are not in a record yet."""
+    failing = [c for c in cases if c.verdict not in _NOT_FAILED]
+    if not failing:
+        return ()
     order = {name: number for number, name in enumerate(clauses)}
     # A drawn case is about everything at once and says little about its clause.
-    chosen = [c for c in cases if not c.drawn]
-    if not any(c.failed for c in chosen):
-        chosen = list(cases)
-    judged: Counter[str] = Counter(c.clause for c in chosen if c.verdict not in UNJUDGED)
-    failed: Counter[str] = Counter(c.clause for c in chosen if c.failed)
+    drawn = all(c.drawn for c in failing)
+    judged = Counter([c.clause for c in cases if (drawn or not c.drawn) and c.verdict not in UNJUDGED])
+    failed = Counter([c.clause for c in failing if drawn or not c.drawn])
     ranked = sorted(failed, key=lambda c: (-failed[c] / judged[c], -failed[c], order.get(c, len(order))))
-    rest = {c.clause for c in cases if c.failed} - set(ranked)
+    rest = {c.clause for c in failing} - set(ranked)
     return (*ranked, *sorted(rest, key=lambda c: order.get(c, len(order))))
 
 
@@ -167,6 +186,13 @@ class Isolation:
     level: Literal["full", "partial", "none"]
     layers: tuple[str, ...]
 
+    @property
+    def warning(self) -> str:
+        """What a level without confinement means; empty for the others."""
+        if self.level != "none":
+            return ""
+        return "nothing keeps the submission from your files, so this is for checking one's own work only"
+
 
 @dataclass(frozen=True)
 class Output:
@@ -220,22 +246,24 @@ class Result:
     def for_student(self) -> Result:
         """The record without anything that a student may not see.
 
-        Of hidden cases only clause, verdict and points stay.
+        Of hidden cases only clause, verdict and points stay, and whether they were drawn.
         """
         cases = []
         hidden = 0
         for case in self.cases:
             if case.visibility == "hidden":
                 hidden += 1
-                case = replace(
-                    case,
+                case = CaseResult(
                     id=f"hidden_{hidden:02d}",
                     group="hidden",
                     title="",
-                    error=None,
+                    clause=case.clause,
+                    visibility="hidden",
+                    verdict=case.verdict,
+                    points=case.points,
+                    max_points=case.max_points,
                     message=HIDDEN_MESSAGES[case.verdict],
-                    hint="",
-                    details={},
+                    drawn=case.drawn,
                 )
             cases.append(case)
         return replace(
@@ -253,40 +281,82 @@ class Result:
         A mistake shows in many cases, but in the cases of its own clause it shows most. Of clauses with equal
         shares the one with more failed checks comes first, then the statement's order decides.
         """
+        return self._broken
+
+    @cached_property
+    def _broken(self) -> tuple[str, ...]:
         return rank_broken(self.cases, self.exercise.get("clauses", {}))
+
+    def outline(self) -> Outline:
+        """What the record shares with the others of its pack."""
+        cases = tuple([CaseOutline(c.id, c.title, c.clause, c.visibility) for c in self.cases])
+        return Outline(self.exercise, cases)
+
+    def summary(self) -> Summary:
+        """What the class's page, the gradebook and the command line need of the record."""
+        return Summary(
+            outline=_digest(
+                _dumps(self.exercise), tuple([(c.id, c.title, c.clause, c.visibility) for c in self.cases])
+            ),
+            pack=str(self.exercise.get("pack", "")),
+            submission=self.submission,
+            status=self.status,
+            score=self.score,
+            max_score=self.max_score,
+            message=self.message,
+            isolation=self.isolation,
+            policy=self.policy,
+            wall_s=self.timing.wall_s,
+            broken=self.broken_clauses(),
+            marks="".join([MARKS.get(c.verdict, FAILED) for c in self.cases]),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the schema first."""
-        # dataclasses.asdict copies every leaf, which takes longer than judging does.
-        data = dict(vars(self))
-        policy = dict(vars(self.policy))
-        for key in ("violations", "suspicions"):
-            policy[key] = [dict(vars(v)) for v in policy[key]]
-        return (
-            {"schema": data.pop("schema")}
-            | data
-            | {
-                "submission": {**vars(self.submission), "members": list(self.submission.members)},
-                "isolation": {**vars(self.isolation), "layers": list(self.isolation.layers)},
-                "adjustments": [dict(vars(a)) for a in self.adjustments],
-                "policy": policy,
-                "cases": [
-                    {**vars(case), "error": dict(vars(case.error)) if case.error else None}
-                    for case in self.cases
-                ],
-                "diagnoses": list(self.diagnoses),
-                "notes": list(self.notes),
-                "output": dict(vars(self.output)),
-                "hidden_output": dict(vars(self.hidden_output)),
-                "timing": dict(vars(self.timing)),
-            }
-        )
+        begin, end = self._begin(), self._end()
+        cases = [
+            {**vars(case), "error": dict(vars(case.error)) if case.error else None} for case in self.cases
+        ]
+        return {**begin, "cases": cases, **end}
 
     def to_json(self) -> str:
         """One line of JSON without NaN or infinity, fit for UTF-8."""
-        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
-        # File names and a submission's texts may hold lone surrogates, which no file takes.
-        return text.encode("utf-8", "replace").decode()
+        begin, end = _dumps(self._begin()), _dumps(self._end())
+        # The cases are most of the record, and most of their text is the same in every record of a pack.
+        cases = ", ".join(map(_case_json, self.cases))
+        return fit_for_utf8(f'{begin[:-1]}, "cases": [{cases}], {end[1:]}')
+
+    def _begin(self) -> dict[str, Any]:
+        """What stands before the cases in plain data."""
+        policy = {
+            "status": self.policy.status,
+            "violations": [dict(vars(v)) for v in self.policy.violations],
+            "suspicions": [dict(vars(v)) for v in self.policy.suspicions],
+        }
+        return {
+            "schema": self.schema,
+            "exercise": self.exercise,
+            "submission": {**vars(self.submission), "members": list(self.submission.members)},
+            "status": self.status,
+            "score": self.score,
+            "max_score": self.max_score,
+            "message": self.message,
+            "isolation": {**vars(self.isolation), "layers": list(self.isolation.layers)},
+            "adjustments": [dict(vars(a)) for a in self.adjustments],
+            "policy": policy,
+        }
+
+    def _end(self) -> dict[str, Any]:
+        """What stands after the cases in plain data."""
+        return {
+            "diagnoses": list(self.diagnoses),
+            "notes": list(self.notes),
+            "counterexample": self.counterexample,
+            "output": dict(vars(self.output)),
+            "hidden_output": dict(vars(self.hidden_output)),
+            "timing": dict(vars(self.timing)),
+            "view": self.view,
+        }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Result:
@@ -298,13 +368,6 @@ class Result:
         if data["schema"] != SCHEMA:
             raise ValueError(f"expected a record of schema {SCHEMA}, found {data['schema']!r}")
         kept = _known(Result, data)
-        policy = _known(PolicyResult, kept["policy"])
-        for key in ("violations", "suspicions"):
-            policy[key] = tuple(Violation(**_known(Violation, v)) for v in policy.get(key, ()))
-        submission = _known(SubmissionInfo, kept["submission"])
-        submission["members"] = tuple(submission["members"])
-        isolation = _known(Isolation, kept["isolation"])
-        isolation["layers"] = tuple(isolation["layers"])
         cases = []
         for case in kept["cases"]:
             known = _known(CaseResult, case)
@@ -314,10 +377,10 @@ class Result:
         return Result(
             **{
                 **kept,
-                "submission": SubmissionInfo(**submission),
-                "isolation": Isolation(**isolation),
+                "submission": _submission(kept["submission"]),
+                "isolation": _isolation(kept["isolation"]),
                 "adjustments": tuple(Adjustment(**_known(Adjustment, a)) for a in kept["adjustments"]),
-                "policy": PolicyResult(**policy),
+                "policy": _policy(kept["policy"]),
                 "cases": tuple(cases),
                 "diagnoses": tuple(kept["diagnoses"]),
                 "notes": tuple(kept["notes"]),
@@ -334,6 +397,235 @@ def _names(record: type) -> frozenset[str]:
 
 
 def _known(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of the data that this version of the record knows."""
+    """The part of the data that this version of the record knows. Raises TypeError."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"expected keys and values, found {type(data).__name__}")
     names = _names(record)
     return {key: value for key, value in data.items() if key in names}
+
+
+def _submission(data: Mapping[str, Any]) -> SubmissionInfo:
+    known = _known(SubmissionInfo, data)
+    return SubmissionInfo(**known | {"members": tuple(known["members"])})
+
+
+def _isolation(data: Mapping[str, Any]) -> Isolation:
+    known = _known(Isolation, data)
+    return Isolation(**known | {"layers": tuple(known["layers"])})
+
+
+def _policy(data: Mapping[str, Any]) -> PolicyResult:
+    known = _known(PolicyResult, data)
+    for key in ("violations", "suspicions"):
+        known[key] = tuple(Violation(**_known(Violation, v)) for v in known.get(key, ()))
+    return PolicyResult(**known)
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def _dumps(value: Any) -> str:
+    return _encode(value)
+
+
+def fit_for_utf8(text: str) -> str:
+    """The text with ``?`` for every lone surrogate: names of files may hold them, no file takes them."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _case_json(case: CaseResult) -> str:
+    """The same text as that of the case's plain data in one go."""
+    error = case.error
+    if error is None:
+        shown = "null"
+    else:
+        sizes = _number(error.max_abs), _number(error.max_rel), _number(error.tolerance)
+        shown = '{"max_abs": %s, "max_rel": %s, "tolerance": %s}' % sizes  # noqa: UP031
+    return (
+        f"{_case_begin(case.id, case.group, case.title, case.clause, case.visibility, case.verdict)}"
+        f', "points": {_number(case.points)}, "max_points": {_number(case.max_points)}, "error": {shown}, '
+        f'"message": {_encode(case.message) if case.message else _EMPTY}, '
+        f'"hint": {_encode(case.hint) if case.hint else _EMPTY}, '
+        f'"details": {_details_json(case.details)}, "drawn": {"true" if case.drawn else "false"}}}'
+    )
+
+
+_EMPTY = '""'
+
+
+@lru_cache(maxsize=4_096)
+def _case_begin(*values: str) -> str:
+    names = ("id", "group", "title", "clause", "visibility", "verdict")
+    return _dumps(dict(zip(names, values, strict=True)))[:-1]
+
+
+def _number(value: float | None) -> str:
+    return repr(value) if type(value) is float and isfinite(value) else _dumps(value)
+
+
+def _details_json(details: Mapping[str, Any]) -> str:
+    if not details:
+        return "{}"
+    inputs = details.get("inputs")
+    if not isinstance(inputs, Shared) or next(iter(details)) != "inputs":
+        return _dumps(details)
+    if "json" not in inputs.made:
+        inputs.made["json"] = _dumps(inputs)
+    rest = _dumps({key: value for key, value in details.items() if key != "inputs"})
+    return f'{{"inputs": {inputs.made["json"]}{", " if len(details) > 1 else ""}{rest[1:]}'
+
+
+# --- Summaries ------------------------------------------------------------------------------------
+
+
+PASSED, FAILED, SKIPPED, FAULT = "+", "x", "-", "?"
+MARKS: Mapping[str, str] = {"passed": PASSED, "skipped": SKIPPED, "grader_fault": FAULT}
+
+
+class CaseOutline(NamedTuple):
+    """What is the same of a case whoever is graded."""
+
+    id: str
+    title: str
+    clause: str
+    visibility: str
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What the records of a pack share: the exercise as in `Result`, and the cases in their order."""
+
+    exercise: Mapping[str, Any]
+    cases: tuple[CaseOutline, ...]
+
+    @property
+    def digest(self) -> str:
+        """The same for outlines that are the same."""
+        return _digest(_dumps(self.exercise), self.cases)
+
+
+@lru_cache(maxsize=64)
+def _digest(exercise: str, cases: tuple[tuple[str, ...], ...]) -> str:
+    text = exercise + _dumps(cases)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A Result record in short: a row of a class.
+
+    Attributes:
+        outline: The digest of its `Outline`.
+        pack: The pack's id.
+        wall_s: Seconds on the clock.
+        broken: As `Result.broken_clauses`.
+        marks: A sign for each case of the outline: ``+`` passed, ``x`` failed, ``-`` skipped, ``?`` a fault
+            of the grader.
+
+    The other attributes are those of the record.
+    """
+
+    outline: str
+    pack: str
+    submission: SubmissionInfo
+    status: Status
+    score: float | None
+    max_score: float
+    message: str
+    isolation: Isolation
+    policy: PolicyResult
+    wall_s: float
+    broken: tuple[str, ...]
+    marks: str
+
+    def to_json(self) -> str:
+        """One line of JSON, fit for UTF-8."""
+        policy = {
+            **vars(self.policy),
+            "violations": [vars(v) for v in self.policy.violations],
+            "suspicions": [vars(v) for v in self.policy.suspicions],
+        }
+        parts = {"submission": vars(self.submission), "isolation": vars(self.isolation), "policy": policy}
+        return fit_for_utf8(_dumps({**vars(self), **parts}))
+
+    @staticmethod
+    def from_json(text: str) -> Summary:
+        """What `to_json` wrote; unknown keys are left out.
+
+        Raises:
+            KeyError, TypeError, ValueError: The text is no summary.
+        """
+        known = _known(Summary, json.loads(text))
+        return Summary(
+            **known
+            | {
+                "submission": _submission(known["submission"]),
+                "isolation": _isolation(known["isolation"]),
+                "policy": _policy(known["policy"]),
+                "broken": tuple(known["broken"]),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """A Result record as text, with its summary: what a worker sends and a gradebook keeps.
+
+    Attributes:
+        text: As `Result.to_json` gives it.
+    """
+
+    text: str
+    summary: Summary
+
+    @staticmethod
+    def of(result: Result) -> Record:
+        """The text of a record and its summary."""
+        return Record(result.to_json(), result.summary())
+
+    def to_bytes(self) -> bytes:
+        """One JSON document: the record, and the summary as its last key."""
+        return f"{self.text[:-1]}{_SUMMARY}{self.summary.to_json()}}}".encode()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Record:
+        """What `to_bytes` gave; the record itself is not parsed.
+
+        Raises:
+            KeyError, TypeError, ValueError: The data is nothing of that kind.
+        """
+        # Within a text of JSON a quotation mark has a backslash before it, so no text holds the key.
+        text, key, summary = data.decode().rpartition(_SUMMARY)
+        if not key:
+            raise ValueError("a record without a summary")
+        return Record(text + "}", Summary.from_json(summary[:-1]))
+
+    @property
+    def result(self) -> Result:
+        """The whole record. Raises KeyError, TypeError or ValueError when it is none."""
+        return Result.from_dict(json.loads(self.text))
+
+    @property
+    def submission(self) -> SubmissionInfo:
+        """As in the record."""
+        return self.summary.submission
+
+    @property
+    def status(self) -> Status:
+        """As in the record."""
+        return self.summary.status
+
+    @property
+    def score(self) -> float | None:
+        """As in the record."""
+        return self.summary.score
+
+    @property
+    def message(self) -> str:
+        """As in the record."""
+        return self.summary.message
+
+
+_SUMMARY = ', "summary": '

@@ -1,23 +1,23 @@
-"""A fork server started ahead of everything else, so that it imports numpy while the rest is imported."""
+"""A server started ahead of everything else, so that it imports numpy while the rest is imported."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grader.sandbox.server import ForkServer
+    from grader.sandbox.children import Server
 
-server: ForkServer | None = None
+server: Server | None = None
 
 
 def start() -> None:
     """Start one; without it the command starts its own."""
     global server
     from grader.sandbox.children import SandboxError
-    from grader.sandbox.server import ForkServer
+    from grader.sandbox.servers import make_server
 
     try:
-        server = ForkServer()
+        server = make_server()
     except (SandboxError, OSError):
         server = None
 

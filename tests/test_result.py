@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -10,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.result import (
+    BEGIN,
+    FAILED,
     HIDDEN_MESSAGES,
+    PASSED,
     SCHEMA,
     Adjustment,
     CaseError,
@@ -18,7 +22,9 @@ from grader.result import (
     Isolation,
     Output,
     PolicyResult,
+    Record,
     Result,
+    Shared,
     SubmissionInfo,
     Timing,
     Verdict,
@@ -91,6 +97,92 @@ def test_a_record_survives_json(result: Result) -> None:
     assert "\n" not in text, "one line of results.jsonl"
     assert Result.from_dict(json.loads(text)) == result
     assert json.loads(text) == json.loads(json.dumps(result.to_dict()))
+
+
+@given(results)
+def test_a_record_is_written_as_its_plain_data_is(result: Result) -> None:
+    """Most of its text is put together from parts that are kept."""
+    plainly = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False)
+    assert result.to_json() == plainly.encode("utf-8", "replace").decode()
+    assert result.to_json().startswith(BEGIN)
+
+
+@given(st.lists(plain, max_size=3), mappings, mappings, st.booleans())
+def test_what_many_records_share_is_written_as_it_is(
+    inputs: list[Any], before: dict[str, Any], after: dict[str, Any], shared: bool
+) -> None:
+    details = {"inputs": Shared(inputs) if shared else inputs} | after if not before else {**before, **after}
+    case = CaseResult("a", "g", "", "c", "public", "raised", 0.0, 1.0, details=details)
+    record = Result.from_dict({**_small(), "cases": []})
+    record = replace(record, cases=(case, case))
+    for _ in range(2):
+        assert (
+            record.to_json()
+            == json.dumps(record.to_dict(), ensure_ascii=False).encode("utf-8", "replace").decode()
+        )
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 1, 1.0, 1e-300, 1e22, 0.1, None])
+def test_numbers_keep_their_form(value: Any) -> None:
+    case = CaseResult("a", "g", "", "c", "public", "raised", value, value, CaseError(value, value, value))
+    record = replace(Result.from_dict(_small()), cases=(case,))
+    assert record.to_json() == json.dumps(record.to_dict())
+
+
+@given(results)
+def test_a_record_in_short_is_what_the_record_says(result: Result) -> None:
+    made = result.summary()
+    assert made.submission == result.submission and made.policy == result.policy
+    assert (made.status, made.score, made.max_score, made.message) == (
+        result.status,
+        result.score,
+        result.max_score,
+        result.message,
+    )
+    assert made.broken == result.broken_clauses()
+    assert [mark == FAILED for mark in made.marks] == [c.failed for c in result.cases]
+    assert [mark == PASSED for mark in made.marks] == [c.verdict == "passed" for c in result.cases]
+    assert [c.id for c in result.outline().cases] == [c.id for c in result.cases]
+    assert made.outline == result.outline().digest
+
+
+@given(results)
+def test_a_record_as_text_survives_its_way_from_a_worker(result: Result) -> None:
+    sent = Record.of(result).to_bytes()
+    # A reader that knows records only can read it too.
+    assert Result.from_dict(json.loads(sent)) == Result.from_dict(json.loads(result.to_json()))
+    read = Record.from_bytes(sent)
+    assert read.text == result.to_json()
+    again = Result.from_dict(json.loads(read.text))
+    assert read.result == again
+    assert (read.submission, read.status, read.score, read.message) == (
+        again.submission,
+        again.status,
+        again.score,
+        again.message,
+    )
+    assert replace(read.summary, outline="") == replace(again.summary(), outline="")
+
+
+def test_no_text_of_a_record_is_taken_for_its_summary() -> None:
+    text = ', "summary": {"status": "passed"}}'
+    record = replace(Result.from_dict(_small()), message=text, notes=(text,), counterexample={"summary": 1})
+    read = Record.from_bytes(Record.of(record).to_bytes())
+    assert read.result == record and read.summary == record.summary()
+
+
+@pytest.mark.parametrize("bad", [b"", b"{}", b'{"schema": 1}', b'{"a": 1, "summary": []}', b"\xff", b"[]"])
+def test_bytes_that_are_no_record_are_refused(bad: bytes) -> None:
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Record.from_bytes(bad)
+
+
+@given(results, results)
+def test_outlines_that_differ_have_different_digests(one: Result, other: Result) -> None:
+    same = json.dumps([one.exercise, one.outline().cases]) == json.dumps(
+        [other.exercise, other.outline().cases]
+    )
+    assert (one.outline().digest == other.outline().digest) == same
 
 
 @given(results)

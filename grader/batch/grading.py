@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import grader
@@ -16,7 +17,7 @@ from grader.gradebook.journal import Gradebook, Known, place_of
 from grader.intake.folders import with_suffix
 from grader.intake.submission import Submission
 from grader.report import files
-from grader.result import Result
+from grader.result import Record, Result, Summary
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,26 @@ class Run:
     """What a run did.
 
     Attributes:
-        results: The newest result of every submission in the gradebook, by id.
+        folder: Where everything is.
+        summaries: The newest result of every submission in the gradebook in short, by id.
         graded: How many submissions were run this time.
         warnings: What the teacher should know about ids and files, a sentence each.
         seconds: How long that took.
         interrupted: The user stopped it; the same command goes on.
     """
 
-    results: tuple[Result, ...]
+    folder: Path
+    summaries: tuple[Summary, ...]
     graded: int
     seconds: float
     interrupted: bool
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def results(self) -> tuple[Result, ...]:
+        """The whole records, read from the gradebook when they are first asked for. Raises GraderError."""
+        with Gradebook(self.folder, None) as gradebook:
+            return tuple(gradebook.newest())
 
 
 def grade_class(
@@ -86,9 +95,8 @@ def grade_class(
                 interrupted = True
         gradebook.commit()
         seconds = time.monotonic() - begin
-        everything = tuple(gradebook.newest())
-        files.write_class(out, everything, grader.__version__)
-    return Run(everything, graded, seconds, interrupted, tuple(warnings))
+        summaries = files.write_gradebook(out, gradebook, grader.__version__)
+    return Run(out, tuple(summaries), graded, seconds, interrupted, tuple(warnings))
 
 
 def keep_ids(
@@ -130,9 +138,9 @@ def keep_ids(
     return kept, warnings
 
 
-def _write_fault_pages(out: Path, result: Result) -> list[str]:
+def _write_fault_pages(out: Path, result: Result | Record) -> list[str]:
     try:
-        files.write_pages(out, result)
+        files.write_pages(out, result.result if isinstance(result, Record) else result)
     except (OSError, GraderError) as error:
         return [f"the pages of {result.submission.id} can't be written: {error}"]
     return []

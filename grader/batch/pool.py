@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import socket
+import queue
 import subprocess
 import sys
+import threading
 from collections import deque
 from collections.abc import Generator, Sequence
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+from grader.batch.messages import receive, send
 from grader.batch.runner import Runner
 from grader.batch.worker import grade
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
-from grader.result import Result
+from grader.result import Record, Result
 
 # Starting a worker costs as much as grading some submissions does.
 SUBMISSIONS_PER_WORKER = 8
@@ -29,12 +31,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def default_workers(count: int) -> int:
     """How many workers pay for that many submissions on this machine."""
-    return max(1, min(len(os.sched_getaffinity(0)), -(-count // SUBMISSIONS_PER_WORKER)))
+    return max(1, min(_cores(), -(-count // SUBMISSIONS_PER_WORKER)))
+
+
+def _cores() -> int:
+    # Those that this process may use, where that is told.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def grade_all(
     pack: Pack, submissions: Sequence[Submission], *, workers: int, reports: Path | None = None
-) -> Generator[Result]:
+) -> Generator[Result | Record]:
     """Results as they become ready, in any order.
 
     Args:
@@ -61,63 +68,83 @@ def fault(pack: Pack, submission: Submission, message: str) -> Result:
 
 
 class _Worker:
-    """One process and what it works on."""
+    """One process and what it works on.
 
-    def __init__(self, pack: Pack, reports: Path | None) -> None:
-        ours, theirs = socket.socketpair()
-        code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from grader.batch.worker import main; main()"
-        with theirs:
-            self.process = subprocess.Popen(
-                # -P: a submission called signal.py in the current folder is no module of ours.
-                [sys.executable, "-P", "-c", code, str(theirs.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                # An interrupt from the terminal is for the parent alone, which then ends its workers.
-                start_new_session=True,
-            )
-        self.connection = Connection(ours.detach())
+    A thread does the talking: a pipe takes little at a time, and not every platform can wait for several.
+
+    Args:
+        pack: The exercise's pack.
+        reports: Where the worker writes pages.
+        answers: Gets this worker with each answer, or with None when the process has ended.
+    """
+
+    def __init__(self, pack: Pack, reports: Path | None, answers: _Answers) -> None:
+        code = f"import sys; sys.path.insert(0, {str(ROOT)!a}); from grader.batch.worker import main; main()"
+        self.process = subprocess.Popen(
+            # -P: a submission called signal.py in the current folder is no module of ours.
+            [sys.executable, "-P", "-c", code, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # An interrupt from the terminal is for the parent alone, which then ends its workers.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
         self.work: Submission | None = None
         self.finished = 0
-        try:
-            self.connection.send_bytes(json.dumps({"reports": str(reports) if reports else None}).encode())
-            self.connection.send_bytes(pack.data)
-        except OSError:
-            pass  # it has ended; the first look at its connection tells
+        self._answers = answers
+        self._submissions: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        settings = json.dumps({"reports": str(reports) if reports else None}).encode()
+        self._thread = threading.Thread(target=self._talk, args=(settings, pack.data), daemon=True)
+        self._thread.start()
 
     def begin(self, submission: Submission) -> None:
         """Hand over a submission."""
         self.work = submission
-        try:
-            self.connection.send_bytes(json.dumps(vars(submission)).encode())
-        except OSError:
-            pass  # as above
+        self._submissions.put(json.dumps(vars(submission)).encode())
 
-    def answer(self) -> Result | None:
-        """The result that is ready; None when the process has ended."""
-        try:
-            data = self.connection.recv_bytes()
-        except (EOFError, OSError):
-            return None
+    def take(self, answer: bytes) -> Record:
+        """The result that its answer is, as text: nobody here needs more."""
         self.work = None
         self.finished += 1
-        return Result.from_dict(json.loads(data))
+        return Record.from_bytes(answer)
 
     def end(self) -> None:
-        """End the process and, with it, its fork servers."""
-        self.connection.close()
+        """End the process and, with it, its servers."""
+        self._submissions.put(None)
         self.process.kill()
         self.process.wait()
+        self._thread.join()
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdout.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def _talk(self, *first: bytes) -> None:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        # A process that has ended tells so at the first submission.
+        with contextlib.suppress(OSError):
+            for message in first:
+                send(self.process.stdin, message)
+        while (submission := self._submissions.get()) is not None:
+            answer: bytes | None = None
+            with contextlib.suppress(OSError, EOFError):
+                send(self.process.stdin, submission)
+                answer = receive(self.process.stdout)
+            self._answers.put((self, answer))
+
+
+_Answers = queue.SimpleQueue[tuple[_Worker, bytes | None]]
 
 
 class _Pool:
     def __init__(self, pack: Pack, reports: Path | None, count: int) -> None:
         self.pack = pack
         self.reports = reports
-        self.workers = [_Worker(pack, reports) for _ in range(count)]
+        self.answers: _Answers = queue.SimpleQueue()
+        self.workers = [_Worker(pack, reports, self.answers) for _ in range(count)]
 
-    def run(self, submissions: Sequence[Submission]) -> Generator[Result]:
+    def run(self, submissions: Sequence[Submission]) -> Generator[Result | Record]:
         waiting = deque(submissions)
         tries: dict[str, int] = {}
         failed_starts = 0
@@ -125,25 +152,28 @@ class _Pool:
             for worker in self.workers:
                 if worker.work is None and waiting:
                     worker.begin(waiting.popleft())
-            busy = {w.connection: w for w in self.workers if w.work is not None}
-            for ready in wait(list(busy)):
-                worker = busy[ready]  # type: ignore[index]
-                submission = worker.work
-                assert submission is not None
-                result = worker.answer()
-                if result is not None:
-                    failed_starts = 0
-                    yield result
-                    continue
-                worker.end()
-                self.workers[self.workers.index(worker)] = _Worker(self.pack, self.reports)
-                tries[submission.id] = tries.get(submission.id, 0) + 1
-                failed_starts += worker.finished == 0
-                if tries[submission.id] < MAX_TRIES and failed_starts < MAX_FAILED_STARTS:
-                    # At the end, so that what kills workers meets the rest of the class last.
-                    waiting.append(submission)
-                else:
-                    yield fault(self.pack, submission, "its worker process ended early twice")
+            worker, answer = self._next()
+            submission = worker.work
+            assert submission is not None
+            if answer is not None:
+                failed_starts = 0
+                yield worker.take(answer)
+                continue
+            worker.end()
+            self.workers[self.workers.index(worker)] = _Worker(self.pack, self.reports, self.answers)
+            tries[submission.id] = tries.get(submission.id, 0) + 1
+            failed_starts += worker.finished == 0
+            if tries[submission.id] < MAX_TRIES and failed_starts < MAX_FAILED_STARTS:
+                # At the end, so that what kills workers meets the rest of the class last.
+                waiting.append(submission)
+            else:
+                yield fault(self.pack, submission, "its worker process ended early twice")
+
+    def _next(self) -> tuple[_Worker, bytes | None]:
+        while True:
+            # On Windows a wait without end hears no interrupt.
+            with contextlib.suppress(queue.Empty):
+                return self.answers.get(timeout=1.0)
 
     def close(self) -> None:
         for worker in self.workers:

@@ -18,10 +18,11 @@ from grader.judge import submission as judging
 from grader.outcomes import Execution
 from grader.result import Isolation, Result, SubmissionInfo
 from grader.sandbox.analyst import Analysis, Analyst
-from grader.sandbox.children import PackageMissingError, SandboxError
+from grader.sandbox.children import PackageMissingError, SandboxError, Server
 from grader.sandbox.execution import Phase, Program, execute
 from grader.sandbox.levels import probe
-from grader.sandbox.server import KINDS, ForkServer
+from grader.sandbox.packages import KINDS
+from grader.sandbox.servers import make_server
 from grader.sandbox.watch import Limits
 
 # How many calls of a phase are recorded where that is slow.
@@ -29,16 +30,16 @@ RECORDED_CALLS = 3
 
 
 class Runner:
-    """Grades submissions one after another, with fork servers that stay warm.
+    """Grades submissions one after another, with servers that stay warm.
 
     Args:
         pack: The exercise's pack.
-        started: A numpy fork server that was started ahead and knows nothing yet; the runner ends it.
+        started: A numpy server that was started ahead and knows nothing yet; the runner ends it.
     """
 
-    def __init__(self, pack: Pack, started: ForkServer | None = None) -> None:
+    def __init__(self, pack: Pack, started: Server | None = None) -> None:
         self.pack = pack
-        self._servers: dict[str, ForkServer] = {}
+        self._servers: dict[str, Server] = {}
         self._analyst: Analyst | None = None
         self._isolation = Isolation(*probe())
         if started is not None:
@@ -64,16 +65,16 @@ class Runner:
     ) -> None:
         self.close()
 
-    def start(self, kind: str = "numpy") -> ForkServer:
-        """The fork server of a kind, started when there is none yet. Raises SandboxError."""
+    def start(self, kind: str = "numpy") -> Server:
+        """The server of a kind, started when there is none yet. Raises SandboxError."""
         if kind not in self._servers:
-            server = ForkServer(kind)
+            server = make_server(kind)
             server.configure(self.pack.exercise.packages, self.pack.exercise.policy)
             self._servers[kind] = server
         return self._servers[kind]
 
     def close(self) -> None:
-        """End all fork servers."""
+        """End all servers."""
         if self._analyst is not None:
             with contextlib.suppress(SandboxError):
                 self._analyst.close()
@@ -118,7 +119,7 @@ class Runner:
             except PackageMissingError:
                 raise
             except SandboxError:
-                # A fork server may die of what the machine does to it; a second failure is told.
+                # A server may die of what the machine does to it; a second failure is told.
                 if attempt:
                     raise
                 self.close()
@@ -134,9 +135,17 @@ class Runner:
             server.wait_ready()
             self._isolation = Isolation(server.level, server.layers)
             phases = self._phases_for(kind, program)
-            execution = execute(server, program, phases, self._limits, report=analysis.report)
+            limits = self._limits
+            if kind == "torch":
+                # A recorded call may take all of its time and then be made once more.
+                spare = sum(len(phase.recorded) for phase in phases) * limits.seconds_per_call
+                limits = replace(limits, spare_seconds=spare)
+            execution = execute(
+                server, program, phases, limits, report=analysis.report, repeat=kind == "torch"
+            )
             needed = execution.load.needs if execution.load is not None else ""
-            if needed not in KINDS or KINDS.index(needed) <= KINDS.index(kind):
+            possible = needed in KINDS and needed in self.pack.exercise.packages
+            if not possible or KINDS.index(needed) <= KINDS.index(kind):
                 return replace(
                     execution,
                     report=self._with_findings(execution),
@@ -177,7 +186,7 @@ class Runner:
 def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...]:
     """Numbers of the calls to record.
 
-    Where recording costs nothing that is every call. With torch it costs several times the call itself: a few
+    Where recording costs little that is every call. With torch it costs several times the call itself: a few
     of the larger half of the calls, which no submission can foresee, as the choice hangs on the whole pack.
     """
     calls = [n for n, step in enumerate(phase.plan) if not isinstance(step, int)]

@@ -1,47 +1,72 @@
-"""A worker process: a judge with its own fork servers, fed one submission at a time.
+"""A worker process: a judge with its own servers, fed one submission at a time.
 
-Messages are bytes of JSON over a socket that the parent passes on: first the settings, then the pack's
-bytes, then submissions, each answered by its Result record.
+Messages are bytes of JSON over the pipes that were its standard streams: first the settings, then the pack's
+bytes, then submissions, each answered by its Result record with the summary.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
+import queue
 import signal
 import sys
-from multiprocessing.connection import Connection
+import threading
 from pathlib import Path
+from typing import IO
 
+from grader.batch.messages import receive, send
 from grader.batch.runner import Runner
 from grader.exercise import pack as packs
 from grader.intake.submission import Submission
 from grader.report.files import write_pages
-from grader.result import Result
+from grader.result import Record, Result
 
 PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Serve until the parent closes the connection."""
-    # A parent that is killed takes its workers with it, and they their fork servers.
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    connection = Connection(int(sys.argv[1]))
-    if os.getppid() != int(sys.argv[2]):
-        return
-    reports = json.loads(connection.recv_bytes())["reports"]
-    runner = Runner(packs.loads(connection.recv_bytes()))
+    """Serve until the parent closes the pipe or ends."""
+    requests, answers = _take_streams()
+    if sys.platform == "linux":
+        import ctypes
+
+        # A parent that is killed takes its workers with it at once, and they their fork servers.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != int(sys.argv[1]):
+            return
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
+    reports = json.loads(waiting.get())["reports"]
+    runner = Runner(packs.loads(waiting.get()))
+    while True:
+        fields = json.loads(waiting.get())
+        submission = Submission(**fields | {k: tuple(fields[k]) for k in ("members", "notes")})
+        result = grade(runner, submission, Path(reports) if reports else None)
+        try:
+            send(answers, Record.of(result).to_bytes())
+        except OSError:
+            # Its servers see the end of their pipes.
+            os._exit(0)
+
+
+def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """The pipes from and to the parent, out of the way of everything that prints."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return requests, answers
+
+
+def _listen(requests: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
+    """Hand on what the parent sends; without a parent nobody wants what is being worked on."""
     try:
         while True:
-            fields = json.loads(connection.recv_bytes())
-            submission = Submission(**fields | {k: tuple(fields[k]) for k in ("members", "notes")})
-            result = grade(runner, submission, Path(reports) if reports else None)
-            connection.send_bytes(result.to_json().encode())
-    except (EOFError, BrokenPipeError):
-        pass
-    finally:
-        runner.close()
+            waiting.put(receive(requests))
+    except (EOFError, OSError):
+        os._exit(0)
 
 
 def grade(runner: Runner, submission: Submission, reports: Path | None) -> Result:

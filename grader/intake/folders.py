@@ -29,6 +29,8 @@ SKIPPED_FOLDERS = frozenset(
     }
 )
 MAX_FOLDER_DEPTH = 8
+# Not every platform has each of these; without O_BINARY Windows would change the ends of lines.
+READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 LINK = "This is a link to another place, not a file; hand in the file itself."
 
 
@@ -232,7 +234,7 @@ def with_suffix(base: str, origin: str) -> str:
 def _bytes(path: Path) -> bytes | str:
     """The file's bytes, or why it can't be read; never waits on a FIFO and never reads a device."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, READING)
     except OSError as error:
         return f"The file can't be read: {error.strerror}."
     with os.fdopen(handle, "rb") as file:

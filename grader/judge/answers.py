@@ -57,8 +57,8 @@ def read_answer(
         dtypes: The dtypes that may be returned.
     """
     value = outcome.value
-    wanted = f"an array of shape {show_shape(shape)} and dtype {' or '.join(dtypes)}"
     if value is None or not isinstance(value, ArrayValue) or value.kind == "scalar":
+        wanted = _wanted(shape, dtypes)
         found = describe_value(value) if value is not None else "nothing"
         advice = " Return one numpy array." if isinstance(value, Container) else ""
         if isinstance(value, PlainValue) and value.kind == "none":
@@ -67,13 +67,17 @@ def read_answer(
     if value.shape != shape:
         return Refusal("wrong_shape", _shape_message(value.shape, shape))
     if value.dtype not in dtypes:
-        said = f"It returned {describe_value(value)}; expected {wanted}."
+        said = f"It returned {describe_value(value)}; expected {_wanted(shape, dtypes)}."
         if value.dtype in ("float16", "bfloat16"):
             said += f" {value.dtype} keeps about three digits, too few for this exercise."
         return Refusal("wrong_type", said)
     if value.data is None:
         return Refusal("wrong_type", f"It returned {describe_value(value)}, whose values can't be read.")
     return value.array()
+
+
+def _wanted(shape: tuple[int, ...], dtypes: Sequence[str]) -> str:
+    return f"an array of shape {show_shape(shape)} and dtype {' or '.join(dtypes)}"
 
 
 def _shape_message(found: tuple[int, ...], wanted: tuple[int, ...]) -> str:

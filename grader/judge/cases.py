@@ -54,14 +54,19 @@ def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64]) -> Ju
     if result.not_finite:
         what = _not_finite_words(answer)
         message = f"{result.not_finite} of {result.size} values are {what}; all expected ones are finite."
-    elif result.size == 1:
-        message = f"The value is off by {result.max_abs:.2g} (relative {result.max_rel:.2g})."
     else:
-        message = (
-            f"{result.beyond} of {result.size} values are off, by up to {result.max_abs:.2g} "
-            f"(relative {result.max_rel:.2g}; {case.tolerance:.1g} is allowed)."
-        )
+        message = values_message(result.beyond, result.size, result.max_abs, result.max_rel, case.tolerance)
     return Judgement("wrong_value", message, result, answer, expected)
+
+
+def values_message(beyond: int, size: int, max_abs: float, max_rel: float, tolerance: float) -> str:
+    """What is said where finite values are off."""
+    if size == 1:
+        return f"The value is off by {max_abs:.2g} (relative {max_rel:.2g})."
+    return (
+        f"{beyond} of {size} values are off, by up to {max_abs:.2g} "
+        f"(relative {max_rel:.2g}; {tolerance:.1g} is allowed)."
+    )
 
 
 def _finite(answer: Array) -> Judgement:

@@ -77,6 +77,10 @@ def compare(
     named: tuple[tuple[int, ...], ...] = ()
     if beyond:
         flat = np.argsort(-difference, axis=None, kind="stable")[: min(worst, beyond)]
-        named = tuple(tuple(int(i) for i in np.unravel_index(f, difference.shape)) for f in flat)
+        if difference.ndim:
+            axes = np.unravel_index(flat, difference.shape)
+            named = tuple(zip(*[axis.tolist() for axis in axes], strict=True))
+        else:
+            named = ((),)
     not_finite = int(np.count_nonzero(~np.isfinite(got) & np.isfinite(want)))
     return Comparison(max_abs, max_abs / scale, beyond, int(got.size), not_finite, named)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
@@ -15,6 +16,7 @@ from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.relations import Judgement
 from grader.outcomes import StepOutcome
+from grader.result import Shared
 
 Array = NDArray[Any]
 
@@ -37,6 +39,12 @@ def plain(array: Array) -> Any:
     return clean(array.astype(np.float64).tolist())
 
 
+def _plain_number(value: Any) -> float | str:
+    """As `plain`, for one element of an array."""
+    number: float = value.item()
+    return number if math.isfinite(number) else str(number)
+
+
 def case_details(
     pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], judgement: Judgement, filename: str
 ) -> dict[str, Any]:
@@ -49,7 +57,7 @@ def case_details(
     details: dict[str, Any] = {}
     key = ("inputs", case.id, 0)
     if key not in pack.texts:
-        pack.texts[key] = [_input(name, value) for name, value in pack.arguments(case)]
+        pack.texts[key] = Shared([_input(name, value) for name, value in pack.arguments(case)])
     details["inputs"] = pack.texts[key]
     obtained, expected = judgement.obtained, judgement.expected
     if obtained is not None and obtained.size <= MAX_SHOWN:
@@ -58,7 +66,7 @@ def case_details(
         details["expected"] = plain(expected)
     if judgement.comparison is not None and obtained is not None and expected is not None:
         details["worst"] = [
-            {"index": list(i), "obtained": plain(obtained[i]), "expected": plain(expected[i])}
+            {"index": list(i), "obtained": _plain_number(obtained[i]), "expected": _plain_number(expected[i])}
             for i in judgement.comparison.worst
         ]
     failed = next((o for o in outcomes if o.failure is not None), None)
@@ -119,20 +127,38 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
         case: A public case.
         filename: The submission's file name, or its path when the text is not to stand beside it.
     """
+    if _numbers(pack, case) > MAX_SNIPPET:
+        return ""
+    key = ("snippet", case.id, 0)
+    if key not in pack.texts:
+        pack.texts[key] = _after_imports(pack, case)
+    text: str = pack.texts[key]
+    return _imports(pack.exercise.entry, filename) + text
+
+
+def _numbers(pack: Pack, case: PackCase) -> int:
+    """How many numbers the arguments hold, or the expected answer if these are more."""
+    key = ("numbers", case.id, 0)
+    if key not in pack.texts:
+        sizes = [v.size for _, v in pack.arguments(case) if isinstance(v, np.ndarray)]
+        expected = pack.expected(case).size if case.check == "compare" else 0
+        pack.texts[key] = max(sum(sizes), expected)
+    count: int = pack.texts[key]
+    return count
+
+
+def _after_imports(pack: Pack, case: PackCase) -> str:
+    """What follows the lines that import a submission."""
     calls = [
         number for number, s in enumerate(case.steps) if not isinstance(pack.plans[case.visibility][s], int)
     ]
     arguments = pack.arguments(case)
-    if sum(v.size for _, v in arguments if isinstance(v, np.ndarray)) > MAX_SNIPPET:
-        return ""
-    if case.check == "compare" and pack.expected(case).size > MAX_SNIPPET:
-        return ""
     entry = pack.exercise.entry
     names = ", ".join(name for name, _ in arguments)
     # What is asked of an answer's memory is asked of the answer itself; else it is kept as it was given.
     kept = "np.asarray" if case.check in ("earlier_answer_kept", "output_not_aliased") else "np.array"
     checked = _CHECKED.format(dtypes=pack.exercise.dtypes, kept=kept)
-    lines = [*_imports(entry, filename), *checked.splitlines(), "", ""]
+    lines = [*checked.splitlines(), "", ""]
     made = _assignments(pack, case, 0)
     if len(calls) > 1:
         lines += ["def inputs():", *(f"    {line}" for line in made), f"    return {names}", "", ""]
@@ -149,12 +175,7 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
         if not number and case.check == "earlier_answer_kept":
             lines.append("kept = answer.copy()")
     arrays = [name for name, value in arguments if isinstance(value, np.ndarray)]
-    expected = ""
-    if case.check == "compare":
-        key = ("expected", case.id, 0)
-        if key not in pack.texts:
-            pack.texts[key] = _literal(pack.expected(case))
-        expected = pack.texts[key]
+    expected = _literal(pack.expected(case)) if case.check == "compare" else ""
     return "\n".join([*lines, *_verdict(case, arrays, expected)]) + "\n"
 
 
@@ -171,19 +192,13 @@ def checked(answer, shape):
 """
 
 
-def _imports(entry: str, filename: str) -> list[str]:
+@lru_cache(maxsize=16)
+def _imports(entry: str, filename: str) -> str:
+    """The first lines of a snippet."""
     stem = PurePath(filename).stem
     if stem.isidentifier() and not keyword.iskeyword(stem) and PurePath(filename).name == filename:
-        return ["import numpy as np", f"from {stem} import {entry}", "", ""]
-    return [
-        "import runpy",
-        "",
-        "import numpy as np",
-        "",
-        f"{entry} = runpy.run_path({filename!r})[{entry!r}]",
-        "",
-        "",
-    ]
+        return f"import numpy as np\nfrom {stem} import {entry}\n\n\n"
+    return f"import runpy\n\nimport numpy as np\n\n{entry} = runpy.run_path({filename!r})[{entry!r}]\n\n\n"
 
 
 def _assignments(pack: Pack, case: PackCase, call: int) -> list[str]:

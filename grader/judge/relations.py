@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,8 +49,14 @@ class Evidence:
 
 
 def _scale(*arrays: Array) -> float:
-    largest = max((float(np.max(np.abs(a[np.isfinite(a)]), initial=0.0)) for a in arrays), default=0.0)
-    return largest or 1.0
+    return max((_magnitude(a) for a in arrays), default=0.0) or 1.0
+
+
+def _magnitude(array: Array) -> float:
+    largest = float(np.max(np.abs(array), initial=0.0))
+    if math.isfinite(largest):
+        return largest
+    return float(np.max(np.abs(array[np.isfinite(array)]), initial=0.0))
 
 
 def _rows(answer: Array, rows: Sequence[int] | None) -> Array:

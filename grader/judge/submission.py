@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.cases import judge_case
 from grader.judge.details import case_details
 from grader.judge.failures import load_message
-from grader.judge.relations import Judgement
+from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.outcomes import Execution, StepOutcome
 from grader.result import (
     Adjustment,
@@ -49,6 +49,49 @@ class Context:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is the same for every submission.
+
+    Attributes:
+        judges: The judge of each phase.
+        cases: The cases by id.
+        passed, skipped: What each gets when it passes or is not counted, without figures and words.
+        exercise: As in the record.
+        maximum: Full marks.
+    """
+
+    judges: Mapping[str, PhaseJudge]
+    cases: Mapping[str, PackCase]
+    passed: Mapping[str, CaseResult]
+    skipped: Mapping[str, CaseResult]
+    exercise: Mapping[str, Any]
+    maximum: float
+
+
+def _known(pack: Pack) -> _Known:
+    """What is known of a pack, made once."""
+    key = ("known", "", 0)
+    if key not in pack.texts:
+        clauses = {name: clause["title"] for name, clause in pack.exercise.clauses.items()}
+        skipped = {case.id: _unjudged(case, "skipped") for case in pack.cases}
+        pack.texts[key] = _Known(
+            judges={name: PhaseJudge(pack, name) for name in dict.fromkeys(c.visibility for c in pack.cases)},
+            cases={case.id: case for case in pack.cases},
+            passed={c.id: replace(skipped[c.id], verdict="passed", points=c.points) for c in pack.cases},
+            skipped=skipped,
+            exercise={
+                "name": pack.exercise.name,
+                "pack": pack.id,
+                "title": pack.exercise.title,
+                "clauses": clauses,
+            },
+            maximum=rounded(math.fsum(case.points for case in pack.cases)),
+        )
+    known: _Known = pack.texts[key]
+    return known
+
+
 def judge(context: Context, execution: Execution, *, wall_s: float = 0.0) -> Result:
     """Decide everything about one submission; ``wall_s`` is how long it took on the clock."""
     pack = context.pack
@@ -57,7 +100,7 @@ def judge(context: Context, execution: Execution, *, wall_s: float = 0.0) -> Res
     notes = context.notes + notes
     problem = load_message(execution.load, report, pack.exercise)
     if problem is not None:
-        cases = tuple(_skipped(case, "The file could not be loaded.") for case in pack.cases)
+        cases = _all_skipped(pack)
         return _finish(context, execution, cases, policy, notes, "not_loadable", problem, wall_s)
     cases = _judge_cases(context, execution)
     return _finish(context, execution, cases, policy, notes, None, "", wall_s)
@@ -65,95 +108,98 @@ def judge(context: Context, execution: Execution, *, wall_s: float = 0.0) -> Res
 
 def not_loadable(context: Context, message: str) -> Result:
     """The record of a file that could not even be read."""
-    cases = tuple(_skipped(case, "The file could not be loaded.") for case in context.pack.cases)
+    cases = _all_skipped(context.pack)
     nothing = Execution(report=None, load=None, steps={})
     return _finish(context, nothing, cases, PolicyResult(), context.notes, "not_loadable", message)
 
 
 def grader_fault(context: Context, message: str) -> Result:
     """The record of a submission on which the grader itself failed: no score, to be run again."""
-    cases = tuple(
-        CaseResult(
-            case.id,
-            case.group,
-            case.title,
-            case.clause,
-            case.visibility,
-            "grader_fault",
-            0.0,
-            case.points,
-            drawn=case.drawn,
-        )
-        for case in context.pack.cases
-    )
+    cases = tuple([_unjudged(case, "grader_fault") for case in context.pack.cases])
     nothing = Execution(report=None, load=None, steps={})
     said = f"The grader failed; this costs nothing, and the submission has to be run again. ({message})"
     return _finish(context, nothing, cases, PolicyResult(), (), "grader_fault", said)
 
 
-def _skipped(case: PackCase, message: str) -> CaseResult:
+def _unjudged(case: PackCase, verdict: Literal["skipped", "grader_fault"]) -> CaseResult:
     return CaseResult(
         id=case.id,
         group=case.group,
         title=case.title,
         clause=case.clause,
         visibility=case.visibility,
-        verdict="skipped",
+        verdict=verdict,
         points=0.0,
         max_points=case.points,
-        message=message,
         drawn=case.drawn,
     )
 
 
+def _changed(result: CaseResult, **changes: Any) -> CaseResult:
+    # As dataclasses.replace, in a fifth of the time: this is done for every case of every submission.
+    made = object.__new__(CaseResult)
+    vars(made).update(vars(result), **changes)
+    return made
+
+
+def _all_skipped(pack: Pack) -> tuple[CaseResult, ...]:
+    """The cases of a file that could not be loaded."""
+    skipped = _known(pack).skipped
+    return tuple([_changed(skipped[c.id], message="The file could not be loaded.") for c in pack.cases])
+
+
 def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ...]:
     pack = context.pack
+    known = _known(pack)
     changed: dict[int, str] = {}
     for visibility in ("hidden", "public"):  # a public call that changed an argument is named first
         for outcome in execution.steps.get(visibility, []):
-            for number in outcome.overwritten | outcome.reshaped:
-                changed[number] = visibility
-    own = {
-        case.id: [execution.steps[case.visibility][s] for s in case.steps]
-        for case in pack.cases
-        if case.visibility in execution.steps
-    }
-    judgements = {
-        case.id: judge_case(pack, case, own[case.id], changed) for case in pack.cases if case.id in own
-    }
-    failed = {name for name, j in judgements.items() if j.verdict != "passed"}
-    order = {case.id: case for case in pack.cases}
+            if outcome.overwritten or outcome.reshaped:
+                changed |= dict.fromkeys(outcome.overwritten | outcome.reshaped, visibility)
+    rulings: dict[str, Ruling] = {}
+    for visibility, judge in known.judges.items():
+        if visibility in execution.steps:
+            outcomes = execution.steps[visibility]
+            decided = judge.decide(outcomes, changed)
+            for case in judge.cases:
+                if case.id not in decided:
+                    own = [outcomes[s] for s in case.steps]
+                    decided[case.id] = ruling_of(judge_case(pack, case, own, changed))
+            rulings |= decided
+    failed = {name for name, ruling in rulings.items() if ruling.verdict != "passed"}
     results: list[CaseResult] = []
     for case in pack.cases:
-        if case.id not in judgements:
+        ruling = rulings.get(case.id)
+        if ruling is None:
             continue
-        missing = _first_missing(case, order, failed)
+        missing = _first_missing(case, known.cases, failed) if failed and case.requires else None
         if missing is not None:
-            results.append(_skipped(case, f"Not counted, since {missing} did not pass."))
+            message = f"Not counted, since {missing} did not pass."
+            results.append(_changed(known.skipped[case.id], message=message))
         else:
-            results.append(_case_result(case, judgements[case.id]))
-    return _with_details(context, results, judgements, own)
+            results.append(_case_result(case, ruling, known))
+    if not failed:
+        return tuple(results)
+    return _with_details(context, execution, results, changed)
 
 
 def _with_details(
-    context: Context,
-    results: Sequence[CaseResult],
-    judgements: Mapping[str, Judgement],
-    outcomes: Mapping[str, Sequence[StepOutcome]],
+    context: Context, execution: Execution, results: Sequence[CaseResult], changed: Mapping[int, str]
 ) -> tuple[CaseResult, ...]:
     """The results with details on the first failing public cases of the clauses that hold least."""
     pack = context.pack
     ranks = {clause: n for n, clause in enumerate(rank_broken(results, pack.exercise.clauses))}
     failing = [r for r in results if r.visibility == "public" and r.failed]
     chosen = {r.id for r in sorted(failing, key=lambda r: (r.drawn, ranks[r.clause]))[:MAX_DETAILED]}
-    cases = {case.id: case for case in pack.cases}
+    cases = _known(pack).cases
     filename = PurePath(context.submission.path).name
-    return tuple(
-        replace(r, details=case_details(pack, cases[r.id], outcomes[r.id], judgements[r.id], filename))
-        if r.id in chosen
-        else r
-        for r in results
-    )
+
+    def details(case: PackCase) -> dict[str, Any]:
+        outcomes = [execution.steps[case.visibility][s] for s in case.steps]
+        judgement = judge_case(pack, case, outcomes, changed)
+        return case_details(pack, case, outcomes, judgement, filename)
+
+    return tuple([_changed(r, details=details(cases[r.id])) if r.id in chosen else r for r in results])
 
 
 def _first_missing(case: PackCase, cases: Mapping[str, PackCase], failed: set[str]) -> str | None:
@@ -166,27 +212,22 @@ def _first_missing(case: PackCase, cases: Mapping[str, PackCase], failed: set[st
     return None
 
 
-def _case_result(case: PackCase, judgement: Judgement) -> CaseResult:
-    passed = judgement.verdict == "passed"
+def _case_result(case: PackCase, ruling: Ruling, known: _Known) -> CaseResult:
     error = None
-    if judgement.comparison is not None and case.tolerance is not None:
-        c = judgement.comparison
-        finite = math.isfinite(c.max_rel)
-        error = CaseError(c.max_abs if finite else None, c.max_rel if finite else None, case.tolerance)
-    return CaseResult(
-        id=case.id,
-        group=case.group,
-        title=case.title,
-        clause=case.clause,
-        visibility=case.visibility,
-        verdict=judgement.verdict,
-        points=case.points if passed else 0.0,
-        max_points=case.points,
+    if ruling.error is not None and case.tolerance is not None:
+        max_abs, max_rel = ruling.error
+        finite = math.isfinite(max_rel)
+        error = CaseError(max_abs if finite else None, max_rel if finite else None, case.tolerance)
+    if ruling.verdict == "passed":
+        passed = known.passed[case.id]
+        return passed if error is None else _changed(passed, error=error)
+    return _changed(
+        known.skipped[case.id],
+        verdict=ruling.verdict,
         error=error,
-        message=judgement.message,
+        message=ruling.message,
         # A hint is about a wrong answer; it misleads where there is none.
-        hint="" if judgement.verdict in NO_HINT else case.hint,
-        drawn=case.drawn,
+        hint="" if ruling.verdict in NO_HINT else case.hint,
     )
 
 
@@ -253,20 +294,15 @@ def _finish(
     wall_s: float = 0.0,
 ) -> Result:
     pack = context.pack
-    points = rounded(math.fsum(case.points for case in cases))
+    points = rounded(math.fsum([case.points for case in cases]))
     adjustments = _adjustments(pack, policy, points)
-    score = rounded(points + math.fsum(a.points for a in adjustments))
-    maximum = rounded(math.fsum(case.points for case in pack.cases))
+    score = rounded(points + math.fsum([a.points for a in adjustments]))
+    maximum = _known(pack).maximum
     if status is None:
         status = "passed" if score >= maximum else "failed"
     fault = status == "grader_fault"
     return Result(
-        exercise={
-            "name": pack.exercise.name,
-            "pack": pack.id,
-            "title": pack.exercise.title,
-            "clauses": {name: clause["title"] for name, clause in pack.exercise.clauses.items()},
-        },
+        exercise=_known(pack).exercise,
         submission=context.submission,
         status=status,
         score=None if fault else score,
@@ -289,8 +325,8 @@ def _finish(
 
 def _output(execution: Execution, visibility: str) -> Output:
     steps: Sequence[StepOutcome] = execution.steps.get(visibility, [])
-    stdout = "".join(s.stdout for s in steps)
-    stderr = "".join(s.stderr for s in steps)
+    stdout = "".join([s.stdout for s in steps])
+    stderr = "".join([s.stderr for s in steps])
     if visibility == "public" and execution.load is not None:
         stdout, stderr = execution.load.stdout + stdout, execution.load.stderr + stderr
     return Output(stdout, stderr, execution.truncated)

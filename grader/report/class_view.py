@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,10 @@ from grader import __version__
 from grader.report.figures import number, short_digest
 from grader.report.submission_view import MAX_LISTED, clause_titles, share_of_marks
 from grader.report.texts import STATUS_WORDS, one_line
-from grader.result import CaseResult, Result
+from grader.result import FAILED, FAULT, PASSED, CaseOutline, Outline, Result, Summary
+
+# A submission's line, and what it shares with others; one object for all that share it.
+ClassRow = tuple[Summary, Outline]
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,19 @@ PLOT_HEIGHT = 120.0
 BAR_STEP = 34.0
 
 
-def _bins(results: Iterable[Result]) -> list[_Bin]:
+def class_rows(results: Iterable[Result]) -> list[ClassRow]:
+    """What the class's page and the gradebook need of whole records."""
+    outlines: dict[str, Outline] = {}
+    rows = []
+    for result in results:
+        summary = result.summary()
+        if summary.outline not in outlines:
+            outlines[summary.outline] = result.outline()
+        rows.append((summary, outlines[summary.outline]))
+    return rows
+
+
+def _bins(results: Iterable[Summary]) -> list[_Bin]:
     """Tenths of the full marks, and full marks on their own."""
     counts = [0] * (BINS + 1)
     for result in results:
@@ -79,8 +95,8 @@ def _bins(results: Iterable[Result]) -> list[_Bin]:
     return bins
 
 
-def _row(result: Result, titles: Mapping[str, str]) -> _Row:
-    broken = result.broken_clauses()
+def _row(result: Summary, titles: Mapping[str, str]) -> _Row:
+    broken = result.broken
     return _Row(
         id=one_line(result.submission.id, 80),
         href=result.submission.id,
@@ -89,54 +105,41 @@ def _row(result: Result, titles: Mapping[str, str]) -> _Row:
         score=result.score,
         policy=result.policy.status,
         clause=titles[broken[0]] if broken else "",
-        failed=sum(c.failed for c in result.cases),
-        seconds=f"{result.timing.wall_s:.3f}",
+        failed=result.marks.count(FAILED),
+        seconds=f"{result.wall_s:.3f}",
     )
 
 
-def class_view(results: Sequence[Result], title: str, version: str) -> dict[str, Any]:
+def class_view(rows: Sequence[ClassRow], title: str, version: str) -> dict[str, Any]:
     """Everything that the page of a class shows."""
+    results = [summary for summary, _ in rows]
+    outlines = {summary.outline: outline for summary, outline in rows}
     titles: dict[str, str] = {}
-    passed: dict[str, int] = {}
-    judged: dict[str, int] = {}
-    failing: dict[str, int] = {}
-    sample: dict[str, CaseResult] = {}
+    for outline in outlines.values():
+        for name, told in clause_titles(outline.exercise, outline.cases).items():
+            titles.setdefault(name, told)
     counts = dict.fromkeys(STATUS_WORDS, 0)
     for result in results:
         counts[result.status] += 1
-        for name, told in clause_titles(result.exercise, result.cases).items():
-            titles.setdefault(name, told)
-        broken = set()
-        for case in result.cases:
-            if case.verdict == "grader_fault":
-                continue
-            sample.setdefault(case.id, case)
-            judged[case.id] = judged.get(case.id, 0) + 1
-            if case.verdict == "passed":
-                passed[case.id] = passed.get(case.id, 0) + 1
-            elif case.failed:
-                broken.add(case.clause)
-        for clause in broken:
-            failing[clause] = failing.get(clause, 0) + 1
+    failing = Counter([clause for result in results for clause in result.broken])
+    passed, judged, sample = _checks(results, outlines)
     examined = len(results) - counts["grader_fault"] - counts["not_loadable"]
     shares = [
         _Share(
             one_line(name, 120),
             one_line(c.title, 200),
-            passed.get(name, 0),
+            passed[name],
             judged[name],
             c.visibility == "hidden",
         )
         for name, c in sample.items()
     ]
-    first = results[0].exercise if results else {}
+    first = rows[0][1].exercise if rows else {}
     scores = sorted(r.score for r in results if r.score is not None)
     return {
         "title": one_line(title or str(first.get("title") or first.get("name", "")) or "Class", 200),
         "exercise": one_line(str(first.get("name", "")), 120),
-        "packs": [short_digest(p) for p in dict.fromkeys(str(r.exercise.get("pack", "")) for r in results)][
-            :5
-        ],
+        "packs": [short_digest(p) for p in dict.fromkeys(r.pack for r in results)][:5],
         "graded_by": one_line(version or __version__, 80),
         "total": len(results),
         "counts": counts,
@@ -147,7 +150,7 @@ def class_view(results: Sequence[Result], title: str, version: str) -> dict[str,
         "max_score": max((r.max_score for r in results), default=0.0),
         "rows": [_row(r, titles) for r in results],
         "clauses": sorted(
-            (_Share(titles[name], "", count, examined) for name, count in failing.items()),
+            (_Share(told, "", failing[name], examined) for name, told in titles.items() if failing[name]),
             key=lambda share: -share.count,
         ),
         "cases": sorted(shares, key=lambda share: share.count / share.of),
@@ -157,6 +160,26 @@ def class_view(results: Sequence[Result], title: str, version: str) -> dict[str,
     }
 
 
+def _checks(
+    results: Iterable[Summary], outlines: Mapping[str, Outline]
+) -> tuple[Counter[str], Counter[str], dict[str, CaseOutline]]:
+    """Of each check by id: how many passed it, how many it says something about, and what it is."""
+    marks: dict[str, list[str]] = {}
+    for result in results:
+        marks.setdefault(result.outline, []).append(result.marks)
+    passed: Counter[str] = Counter()
+    judged: Counter[str] = Counter()
+    sample: dict[str, CaseOutline] = {}
+    for digest, rows in marks.items():
+        for case, column in zip(outlines[digest].cases, zip(*rows, strict=False), strict=False):
+            count = len(column) - column.count(FAULT)
+            if count:
+                sample.setdefault(case.id, case)
+                judged[case.id] += count
+                passed[case.id] += column.count(PASSED)
+    return passed, judged, sample
+
+
 def _median(scores: Sequence[float]) -> float | None:
     if not scores:
         return None
@@ -164,7 +187,7 @@ def _median(scores: Sequence[float]) -> float | None:
     return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
 
 
-def _named(results: Iterable[Result]) -> dict[str, Any]:
+def _named(results: Iterable[Summary]) -> dict[str, Any]:
     found = list(results)
     rows = [
         {
@@ -177,7 +200,7 @@ def _named(results: Iterable[Result]) -> dict[str, Any]:
     return {"rows": rows, "more": len(found) - len(rows)}
 
 
-def _policies(results: Iterable[Result]) -> dict[str, Any]:
+def _policies(results: Iterable[Summary]) -> dict[str, Any]:
     """Who broke a rule and who is to be looked at, violations first."""
     found = [r for r in results if r.policy.violations or r.policy.suspicions]
     found.sort(key=lambda r: not r.policy.violations)
@@ -206,7 +229,7 @@ def _policies(results: Iterable[Result]) -> dict[str, Any]:
     return {"rows": rows, "more": len(found) - len(rows)}
 
 
-def _isolation(results: Iterable[Result]) -> list[tuple[str, int]]:
+def _isolation(results: Iterable[Summary]) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
     for result in results:
         counts[result.isolation.level] = counts.get(result.isolation.level, 0) + 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from grader.errors import GraderError
 from grader.gradebook.journal import FILE as GRADEBOOK
-from grader.report.html import class_page, student_page, teacher_page
+from grader.gradebook.journal import Gradebook
+from grader.report.class_view import ClassRow, class_rows
+from grader.report.html import page_of_rows, student_page, teacher_page
+from grader.report.submission_view import Memo
 from grader.report.tables import gradebook_csv, jsonl
-from grader.result import Result
+from grader.result import Result, Summary
 
 RESULTS, CSV, INDEX = "results.jsonl", "gradebook.csv", "index.html"
 STUDENTS, TEACHER = "students", "teacher"
@@ -60,8 +63,9 @@ def _remove_earlier(folder: Path) -> None:
 def write_pages(folder: Path, result: Result) -> None:
     """The student's and the teacher's page of one submission. Raises OSError."""
     name = f"{result.submission.id}.html"
-    (folder / STUDENTS / name).write_text(student_page(result), "utf-8")
-    (folder / TEACHER / name).write_text(teacher_page(result), "utf-8")
+    memo = Memo()
+    (folder / STUDENTS / name).write_bytes(student_page(result, memo).encode())
+    (folder / TEACHER / name).write_bytes(teacher_page(result, memo).encode())
 
 
 def pages_missing(folder: Path, identifier: str) -> bool:
@@ -76,16 +80,32 @@ def write_class(folder: Path, results: Sequence[Result], version: str) -> None:
     Raises:
         GraderError: They can't be written.
     """
+    _write_class(folder, jsonl(results), class_rows(results), version)
+
+
+def write_gradebook(folder: Path, gradebook: Gradebook, version: str) -> list[Summary]:
+    """The same from a gradebook, without holding all its records in memory; what it holds, in short, by id.
+
+    Raises:
+        GraderError: They can't be written, or a record is damaged.
+    """
+    rows = list(gradebook.summaries())
+    _write_class(folder, gradebook.lines(), rows, version)
+    return [summary for summary, _ in rows]
+
+
+def _write_class(folder: Path, lines: Iterable[str], rows: Sequence[ClassRow], version: str) -> None:
     try:
-        _replace(folder / RESULTS, "".join(jsonl(results)))
+        _replace(folder / RESULTS, lines)
         # Excel takes a CSV without a byte order mark for the system's own encoding.
-        _replace(folder / CSV, "\ufeff" + gradebook_csv(results))
-        _replace(folder / INDEX, class_page(results, version=version))
+        _replace(folder / CSV, ["\ufeff", gradebook_csv(summary for summary, _ in rows)])
+        _replace(folder / INDEX, [page_of_rows(rows, version=version)])
     except OSError as error:
         raise GraderError(f"{folder} can't be written: {error.strerror}; the gradebook is kept") from None
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, parts: Iterable[str]) -> None:
     new = path.with_name(f".{path.name}.new")
-    new.write_text(text, "utf-8")
+    with new.open("w", encoding="utf-8") as file:
+        file.writelines(parts)
     new.replace(path)

@@ -1,8 +1,8 @@
 """The pages: a submission for its student, a submission for the teacher, and the class.
 
 Each page is one file that asks for nothing: styles and scripts are inside, and its Content-Security-Policy
-allows them by their hashes and nothing else. Every text of a record passes `clean` and is escaped by Jinja2,
-whatever the template says: see `_shown`.
+allows them by their hashes and nothing else. Every text of a record is cleaned and escaped, whatever the
+templates and `grader.report.markup` say: see `grader.report.safe`.
 """
 
 from __future__ import annotations
@@ -10,63 +10,51 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from grader import __version__
-from grader.report.class_view import class_view
+from grader.report import markup
+from grader.report.class_view import ClassRow, class_rows, class_view
 from grader.report.figures import number, plural, points, short_digest
-from grader.report.submission_view import TEACHER_FACTOR, CaseView, submission_view
+from grader.report.safe import safe
+from grader.report.submission_view import TEACHER_FACTOR, Memo, submission_view
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
 from grader.result import Result
 
 TEMPLATES = Path(__file__).parent / "templates"
-MAX_SHOWN = 1_000_000
 
-SIGNS: Mapping[str, str] = {"passed": "✓", "skipped": "–", "grader_fault": "?"}
 STATUS_SIGNS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "not_loadable": "!", "grader_fault": "?"}
-TONES: Mapping[str, str] = {
-    "passed": "good",
-    "failed": "bad",
-    "not_loadable": "warn",
-    "grader_fault": "calm",
-    "skipped": "calm",
-    "holds": "good",
-    "fails": "bad",
-    "open": "calm",
-    "fault": "calm",
-    "clean": "good",
-    "violated": "bad",
-    "suspicious": "warn",
-}
 
 
-def student_page(result: Result) -> str:
+def student_page(result: Result, memo: Memo | None = None) -> str:
     """The page of one submission for the one who wrote it.
 
     Args:
         result: Any view of the record; of hidden cases the page tells clause, verdict and points only.
+        memo: What this page and the teacher's share, empty for the first of them.
     """
     # A record that calls itself a student's view is stripped all the same: that is cheap, and asks no trust.
-    return _render("student.html", submission_view(result.for_student(), 1) | {"linked": False})
+    return _render("student.html", submission_view(result.for_student(), 1, memo))
 
 
-def teacher_page(result: Result, *, linked: bool = True) -> str:
+def teacher_page(result: Result, memo: Memo | None = None, *, linked: bool = True) -> str:
     """The page of one submission for the teacher: hidden cases, suspicions and hidden output too.
 
     Args:
         result: The full record.
+        memo: As for the student's page.
         linked: Whether the page lies in a class's folder, as ``teacher/ID.html``, and links to others.
     """
-    return _render("teacher.html", submission_view(result, TEACHER_FACTOR) | {"linked": linked})
+    return _render("teacher.html", submission_view(result, TEACHER_FACTOR, memo) | {"linked": linked})
 
 
-def class_page(results: Sequence[Result], *, title: str = "", version: str = "") -> str:
+def class_page(results: Iterable[Result], *, title: str = "", version: str = "") -> str:
     """The page of a class, which links to ``students/ID.html`` and ``teacher/ID.html`` beside it.
 
     Args:
@@ -74,17 +62,15 @@ def class_page(results: Sequence[Result], *, title: str = "", version: str = "")
         title: The heading; the exercise's title when empty.
         version: What graded them; this version when empty.
     """
-    return _render("class.html", class_view(results, title, version))
+    return page_of_rows(class_rows(results), title=title, version=version)
+
+
+def page_of_rows(rows: Sequence[ClassRow], *, title: str = "", version: str = "") -> str:
+    """The same from the short form of the records."""
+    return _render("class.html", class_view(rows, title, version))
 
 
 # --- Rendering ------------------------------------------------------------------------------------
-
-
-def _shown(value: Any) -> Any:
-    # Jinja2 passes the value of every expression through here before it is escaped; no template can forget.
-    if isinstance(value, Markup) or type(value) is int:
-        return value
-    return clean(value if isinstance(value, str) else str(value), MAX_SHOWN)
 
 
 def _source(name: str) -> Markup:
@@ -96,39 +82,18 @@ def _hash(source: str) -> str:
 
 
 @functools.cache
-def _verdict_tag(verdict: str) -> str:
-    tone, sign = TONES.get(verdict, "bad"), SIGNS.get(verdict, "✗")
-    words = escape(VERDICT_WORDS.get(verdict, verdict))
-    return f'<span class="tag {tone}"><span aria-hidden="true">{sign}</span> {words}</span>'
-
-
-def _check_row(c: CaseView) -> Markup:
-    """A row of the table of all checks; written here, as a template takes ten times as long for a hundred."""
-    case = c.case
-    name = escape(c.id)
-    if case.verdict != "passed":
-        name = Markup(f'<a href="#case-{c.number}">{name}</a>')
-    error = case.error
-    figures = (number(error.max_rel), number(error.tolerance)) if error else ("–", "–")
-    cells = (points(case.points), points(case.max_points), *figures)
-    return Markup(
-        f'<tr><th scope="row">{name}</th><td>{escape(c.clause)}</td>'
-        f"<td>{escape(one_line(case.visibility, 20))}</td><td>{_verdict_tag(case.verdict)}</td>"
-        + "".join(f'<td class="n">{cell}</td>' for cell in cells)
-        + "</tr>"
-    )
-
-
-@functools.cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        # Jinja2 passes the value of every expression through here; no template can forget.
+        finalize=safe,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        # Without end, a dict keeps the few templates there are; with one, each look takes a lock.
+        cache_size=-1,
     )
     style = _source("style.css")
     scripts = {"submission": _source("submission.js"), "class": _source("class.js")}
@@ -150,9 +115,14 @@ def _environment() -> Environment:
         line=one_line,
         number=number,
         points=points,
-        check_row=_check_row,
-        sign=lambda verdict: SIGNS.get(verdict, "✗"),
-        tone=lambda word: TONES.get(word, "bad"),
+        articles=markup.articles,
+        case_details=markup.details,
+        check_rows=markup.check_rows,
+        clause_rows=markup.clause_rows,
+        hidden_rows=markup.hidden_rows,
+        listing=markup.listing,
+        skipped_rows=markup.skipped_rows,
+        tone=lambda word: markup.TONES.get(word, "bad"),
         href=lambda text: quote(clean(text, 300), safe=""),
         short=short_digest,
         plural=plural,
@@ -168,6 +138,3 @@ def _template(name: str) -> Any:
 def _render(name: str, context: Mapping[str, Any]) -> str:
     text: str = _template(name).render(context)
     return text
-
-
-# --- Words and figures ----------------------------------------------------------------------------

@@ -5,13 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from grader.report.figures import number, plural
-from grader.report.texts import clean, one_line
-from grader.result import Adjustment, CaseResult, Output, Result, Violation
+from grader.report.safe import safe, safe_line, safe_text
+from grader.report.texts import one_line
+from grader.result import (
+    UNJUDGED,
+    Adjustment,
+    CaseOutline,
+    CaseResult,
+    Output,
+    Result,
+    Shared,
+    Summary,
+    Violation,
+)
 
 # A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
 # output leave is for the details of failing cases, of which the first come first.
@@ -38,18 +49,25 @@ def _bytes(text: str) -> int:
 
 
 class _Room:
-    """Bytes that a kind of content may take up on a page."""
+    """Bytes that a kind of content may take up on a page.
+
+    Attributes:
+        left, used: Bytes.
+        ample: Nothing was cut or left out for want of room.
+    """
 
     def __init__(self, size: int) -> None:
         self.left = size
         self.used = 0
+        self.ample = True
 
     def text(self, text: str, limit: int, *, least: int = 0) -> Markup:
         """The text, cleaned, escaped, cut to what there is room for, but never below ``least`` characters."""
-        kept = escape(clean(text, limit))
+        kept = safe_text(text, limit)
         cost = _bytes(kept)
         if cost > self.left:
-            kept = escape(clean(text, max(least, min(limit, self.left // 6), 1)))
+            self.ample = False
+            kept = safe_text(text, max(least, min(limit, self.left // 6), 1))
             cost = _bytes(kept)
         self.left -= cost
         self.used += cost
@@ -59,12 +77,13 @@ class _Room:
         """The text, cleaned and escaped; empty when it is longer than the limit or finds no room."""
         if len(text) > limit:
             return Markup()
-        kept = escape(clean(text, 2 * limit))
+        kept = safe_text(text, 2 * limit)
         return kept if self.take(_bytes(kept)) else Markup()
 
     def take(self, size: int) -> bool:
         """Whether there was room for so many bytes, which are then used up."""
         if size > self.left:
+            self.ample = False
             return False
         self.left -= size
         self.used += size
@@ -75,7 +94,7 @@ class _Room:
 
 
 @dataclass(frozen=True)
-class _Array:
+class ShownArray:
     """What is shown of a value: a table, a text, or only what it is.
 
     Attributes:
@@ -100,6 +119,8 @@ def _shape(values: Any) -> tuple[int, ...] | None:
         return ()
     if not values:
         return (0,)
+    if set(map(type, values)) <= {float, int, str}:
+        return (len(values),)
     inner = {_shape(v) for v in values}
     if len(inner) != 1 or None in inner:
         return None
@@ -107,12 +128,21 @@ def _shape(values: Any) -> tuple[int, ...] | None:
     return None if only is None else (len(values), *only)
 
 
+_CELL, _MARKED_CELL = "<td>%.6g</td>", "<td><mark>%.6g</mark></td>"
+
+
 def _cells(row: Iterable[Any], marked: frozenset[int]) -> Markup:
+    values = list(row)
+    if set(map(type, values)) == {float}:
+        # As `number` writes them, a row at a time.
+        kinds = [_CELL] * len(values)
+        for at in marked:
+            if 0 <= at < len(values):
+                kinds[at] = _MARKED_CELL
+        return Markup("".join(kinds) % tuple(values))
     cells = []
-    for at, value in enumerate(row):
-        shown = number(value)
-        if not isinstance(value, int | float):
-            shown = escape(shown)
+    for at, value in enumerate(values):
+        shown = number(value) if isinstance(value, int | float) else safe(number(value))
         cells.append(f"<td><mark>{shown}</mark></td>" if at in marked else f"<td>{shown}</td>")
     return Markup("".join(cells))
 
@@ -126,7 +156,7 @@ def _array(
     shape: Sequence[Any] | None = None,
     worst: Sequence[Sequence[int]] = (),
     table: bool = True,
-) -> _Array:
+) -> ShownArray:
     """Values of nested lists as they are shown; ``worst`` are the indices to mark in a table."""
     found = _shape(values)
     # Nested lists don't tell (0, 7) from (0,).
@@ -134,17 +164,17 @@ def _array(
     words = _shape_words(told) if told is not None else "" if found else "nested lists of unequal length"
     about = one_line(" ".join(filter(None, (dtype, words))), 120)
     if found is None or 0 in found:
-        return _Array(name, about, inline="no elements" if found is not None else "")
+        return ShownArray(name, about, inline="no elements" if found is not None else "")
     if not found:
-        return _Array(name, about, inline=number(values))
+        return ShownArray(name, about, inline=number(values))
     size = math.prod(found)
     if size > 4 * MAX_TABLE_CELLS or not room.take(
         24 * size + 45 * (size // found[-1]) + 30 * found[-1] + 300
     ):
-        return _Array(name, about)
+        return ShownArray(name, about)
     if len(found) == 1:
         if size <= 6:
-            return _Array(name, about, inline="[" + ", ".join(map(number, values)) + "]")
+            return ShownArray(name, about, inline="[" + ", ".join(map(number, values)) + "]")
         values, found = [values], (1, size)
         worst = [(0, *index) for index in worst]
     if table and len(found) == 2 and size <= MAX_TABLE_CELLS and found[1] <= MAX_TABLE_COLUMNS:
@@ -153,8 +183,8 @@ def _array(
             if len(index) == 2:
                 marked.setdefault(index[0], set()).add(index[1])
         rows = [_cells(row, frozenset(marked.get(at, ()))) for at, row in enumerate(values)]
-        return _Array(name, about, columns=found[1], rows=rows)
-    return _Array(name, about, slices=list(_slices(values, len(found), ())))
+        return ShownArray(name, about, columns=found[1], rows=rows)
+    return ShownArray(name, about, slices=list(_slices(values, len(found), ())))
 
 
 def _shape_words(shape: tuple[Any, ...]) -> str:
@@ -187,21 +217,27 @@ class _Worst:
 
 
 @dataclass(frozen=True)
-class _Details:
-    inputs: Sequence[_Array] = ()
-    obtained: _Array | None = None
-    expected: _Array | None = None
+class Details:
+    """What is shown of a failing case beside its message; ``made`` keeps what was written of it."""
+
+    inputs: Shared | None = None
+    obtained: ShownArray | None = None
+    expected: ShownArray | None = None
     worst: Sequence[_Worst] = ()
     frames: Sequence[tuple[str, str]] = ()
     exception: str = ""
     stdout: str = ""
     stderr: str = ""
     snippet: str = ""
+    made: dict[tuple[str, str], Markup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class CaseView:
-    """A case as it is shown; ``number`` makes its anchor, since an id may hold anything."""
+    """A case as it is shown.
+
+    ``number`` makes its anchor, since an id may hold anything; ``made`` keeps what was written of it.
+    """
 
     number: int
     case: CaseResult
@@ -210,11 +246,11 @@ class CaseView:
     title: str
     message: str = ""
     hint: str = ""
-    details: _Details | None = None
+    details: Details | None = None
+    made: dict[str, Markup] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Clause:
+class Clause(NamedTuple):
     """How a clause of the statement fared: ``holds``, ``fails``, ``open`` (not counted) or ``fault``."""
 
     title: str
@@ -275,13 +311,28 @@ class _Tally:
         return "open" if self.skipped else "holds"
 
 
-def clause_titles(exercise: Mapping[str, Any], cases: Iterable[CaseResult]) -> dict[str, str]:
+def _clauses(cases: Iterable[CaseResult], titles: Mapping[str, str]) -> list[Clause]:
+    tallies: dict[str, _Tally] = {}
+    for at, case in enumerate(cases, 1):
+        tally = tallies.get(case.clause)
+        if tally is None:
+            tally = tallies[case.clause] = _Tally()
+        tally.add(at, case)
+    return [
+        Clause(title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
+        for name, title in titles.items()
+        if (t := tallies.get(name))
+    ]
+
+
+def clause_titles(exercise: Mapping[str, Any], cases: Iterable[CaseResult | CaseOutline]) -> dict[str, str]:
     """Titles of the clauses: those of the statement in its order, then what else the cases name."""
     listed = exercise.get("clauses")
     known = listed if isinstance(listed, Mapping) else {}
     titles = {str(name): one_line(str(title), 120) for name, title in known.items()}
-    for case in cases:
-        titles.setdefault(case.clause, one_line(case.clause, 120))
+    for name in {case.clause: None for case in cases}:
+        if name not in titles:
+            titles[name] = one_line(name, 120)
     return titles
 
 
@@ -289,20 +340,31 @@ def _text_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def _details(room: _Room, details: Mapping[str, Any]) -> _Details | None:
+def _details(room: _Room, details: Mapping[str, Any], memo: Memo) -> Details | None:
     """What there is to show of a case's details; unknown keys and odd values are passed over."""
     if not details or not room.take(DETAIL_BYTES):
         return None
+    _, known, cost = memo.details.get(id(details), (None, None, 0))
+    if known is not None and room.take(cost):
+        return known
+    before, ample, room.ample = room.used, room.ample, True
+    made = _made_details(room, details)
+    if room.ample:
+        memo.details[id(details)] = details, made, room.used - before
+    room.ample = room.ample and ample
+    return made
+
+
+def _made_details(room: _Room, details: Mapping[str, Any]) -> Details:
     worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
     indices = [_index(w) for w in worst]
     snippet = details.get("snippet")
-    inputs = [i for i in _text_list(details.get("inputs")) if isinstance(i, Mapping)][:60]
 
     def text(key: str, limit: int) -> str:
         value = details.get(key)
         return room.text(value, limit) if isinstance(value, str) and value else ""
 
-    return _Details(
+    return Details(
         exception=text("exception", 1_000),
         frames=[_frame(room, f) for f in _text_list(details.get("traceback"))[-20:]],
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
@@ -312,7 +374,7 @@ def _details(room: _Room, details: Mapping[str, Any]) -> _Details | None:
         expected=_array(room, "Expected", details["expected"], worst=indices)
         if "expected" in details
         else None,
-        inputs=[_input(room, i) for i in inputs],
+        inputs=_inputs(room, details.get("inputs")),
         stdout=text("stdout", 4_000),
         stderr=text("stderr", 4_000),
         # A snippet that is cut can't be run.
@@ -344,64 +406,86 @@ def _frame(room: _Room, frame: Any) -> tuple[str, str]:
     return line, room.text(one_line(function, 120), 120, least=1)
 
 
-def _input(room: _Room, given: Mapping[str, Any]) -> _Array:
+def _inputs(room: _Room, inputs: Any) -> Shared | None:
+    """The inputs as they are shown; made once where many records hold them."""
+    known, cost = inputs.made.get("shown", (None, 0)) if isinstance(inputs, Shared) else (None, 0)
+    if known is not None and room.take(cost):
+        shown: Shared = known
+        return shown
+    before, ample, room.ample = room.used, room.ample, True
+    shown = Shared([_input(room, i) for i in _text_list(inputs)[:60] if isinstance(i, Mapping)])
+    if room.ample and isinstance(inputs, Shared):
+        inputs.made["shown"] = shown, room.used - before
+    room.ample = room.ample and ample
+    return shown or None
+
+
+def _input(room: _Room, given: Mapping[str, Any]) -> ShownArray:
     name = one_line(str(given.get("name", "")), 80)
     if "value" in given:
         value = given["value"]
-        return _Array(name, type(value).__name__, inline=number(value))
+        return ShownArray(name, type(value).__name__, inline=number(value))
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
-        return _Array(name, one_line(f"{dtype} {_shape_words(tuple(shape[:32]))}".strip(), 120))
+        return ShownArray(name, one_line(f"{dtype} {_shape_words(tuple(shape[:32]))}".strip(), 120))
     # Nothing in an input is marked: text is enough, and made in a fraction of a table's time.
     return _array(room, name, given["values"], dtype=dtype, shape=shape[:32], table=False)
 
 
-def submission_view(result: Result, factor: int) -> dict[str, Any]:
-    """Everything that the pages of one submission show."""
+class Memo:
+    """What the pages of one record share; never used for another record.
+
+    Attributes:
+        titles, clauses: As in `submission_view`; None until they are made.
+        broken: As `Result.broken_clauses`; None until it is asked for.
+        cases, details: What was made of a case or of its details, by the number of that object; with the
+            object, so that no other gets its number, and with the bytes that it takes on a page.
+    """
+
+    def __init__(self) -> None:
+        self.titles: Mapping[str, str] | None = None
+        self.clauses: Sequence[Clause] | None = None
+        self.broken: tuple[str, ...] | None = None
+        self.cases: dict[int, tuple[CaseResult, CaseView, int]] = {}
+        self.details: dict[int, tuple[Mapping[str, Any], Details, int]] = {}
+
+
+def submission_view(result: Result, factor: int, memo: Memo | None = None) -> dict[str, Any]:
+    """Everything that the pages of one submission show.
+
+    Args:
+        result: The record, as the page's reader may see it.
+        factor: How many times the usual room the page has.
+        memo: What the pages of one record share.
+    """
+    memo = Memo() if memo is None else memo
     prose = _Room(PROSE_BYTES * factor)
     message = prose.text(result.message, 1_500, least=400)
-    titles = clause_titles(result.exercise, result.cases)
-    tallies: dict[str, _Tally] = {}
-    cases = []
-    for at, case in enumerate(result.cases, 1):
-        tallies.setdefault(case.clause, _Tally()).add(at, case)
-        shown = case.verdict != "passed"
-        cases.append(
-            CaseView(
-                at,
-                case,
-                titles[case.clause],
-                one_line(case.id, 120),
-                one_line(case.title, 200),
-                prose.text(case.message, 800, least=120) if shown and case.message else "",
-                prose.text(case.hint, 1_200, least=120) if shown and case.hint else "",
-            )
-        )
+    titles = memo.titles = memo.titles or clause_titles(result.exercise, result.cases)
+    clauses = memo.clauses = memo.clauses or _clauses(result.cases, titles)
+    cases = [
+        _case_view(prose, at, case, titles[case.clause], memo)
+        for at, case in enumerate(result.cases, 1)
+        if case.verdict != "passed"
+    ]
     notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
     violations = _findings(prose, result.policy.violations)
     suspicions = _findings(prose, result.policy.suspicions)
     diagnoses = [_diagnosis(prose, d) for d in result.diagnoses[:10]]
     printing = _Room(OUTPUT_BYTES * factor)
     printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
-    frame = (
-        FRAME_BYTES
-        + CASE_BYTES * sum(c.verdict != "passed" for c in result.cases)
-        + CLAUSE_BYTES * len(titles)
-    )
-    details = _Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
-    counterexample = _counterexample(details, result.counterexample)
-    cases = [
-        replace(c, details=_details(details, c.case.details)) if c.case.verdict != "passed" else c
-        for c in cases
-    ]
-    clauses = [
-        _Clause(title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
-        for name, title in titles.items()
-        if (t := tallies.get(name))
-    ]
-    ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
-    failing = [c for c in cases if c.case.failed]
+    frame = FRAME_BYTES + CASE_BYTES * len(cases) + CLAUSE_BYTES * len(titles)
+    room = _Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
+    counterexample = _counterexample(room, result.counterexample, memo)
+    for at, view in enumerate(cases):
+        if view.case.details:
+            cases[at] = replace(view, details=_details(room, view.case.details, memo))
+    broken = memo.broken = result.broken_clauses() if memo.broken is None else memo.broken
+    ranks = {clause: number for number, clause in enumerate(broken)}
+    failing = [c for c in cases if c.case.verdict not in UNJUDGED]
     failing.sort(key=lambda c: (c.case.drawn, ranks[c.case.clause]))
+    visible = [c for c in failing if c.case.visibility != "hidden"]
+    hidden = [c for c in result.cases if c.visibility == "hidden"]
     return {
         "result": result,
         "exercise": one_line(str(result.exercise.get("title") or result.exercise.get("name", "")), 200),
@@ -414,17 +498,42 @@ def submission_view(result: Result, factor: int) -> dict[str, Any]:
         "suspicions": suspicions,
         "diagnoses": diagnoses,
         "counterexample": counterexample,
+        "titles": titles,
         "clauses": clauses if result.status not in ("not_loadable", "grader_fault") else [],
-        "cases": cases,
         "failing": failing,
-        "visible": [c for c in failing if c.case.visibility != "hidden"],
-        "hidden": [c for c in cases if c.case.visibility == "hidden"],
+        "visible": visible,
+        "visible_detailed": sum(c.details is not None for c in visible),
+        "hidden": len(hidden),
+        "hidden_passed": sum([c.verdict == "passed" for c in hidden]),
+        "hidden_failing": [
+            c for c in cases if c.case.visibility == "hidden" and c.case.verdict not in UNJUDGED
+        ],
         "skipped": [c for c in cases if c.case.verdict == "skipped"],
         "faults": [c for c in cases if c.case.verdict == "grader_fault"],
         "sums": _sums(result),
         "printed": printed,
         "hidden_printed": hidden_printed,
     }
+
+
+def _case_view(room: _Room, at: int, case: CaseResult, clause: str, memo: Memo) -> CaseView:
+    _, known, cost = memo.cases.get(id(case), (None, None, 0))
+    if known is not None and room.take(cost):
+        return known
+    before, ample, room.ample = room.used, room.ample, True
+    view = CaseView(
+        at,
+        case,
+        clause,
+        safe_line(case.id, 120),
+        safe_line(case.title, 200),
+        room.text(case.message, 800, least=120) if case.message else "",
+        room.text(case.hint, 1_200, least=120) if case.hint else "",
+    )
+    if room.ample:
+        memo.cases[id(case)] = case, view, room.used - before
+    room.ample = room.ample and ample
+    return view
 
 
 def _headline(result: Result, failing: Sequence[CaseView]) -> str:
@@ -441,7 +550,7 @@ def _headline(result: Result, failing: Sequence[CaseView]) -> str:
     return "A rule was broken" if result.policy.status == "violated" else "Not full marks"
 
 
-def share_of_marks(result: Result) -> float:
+def share_of_marks(result: Result | Summary) -> float:
     """The score's share of the full marks, within 0 and 1."""
     if result.score is None or not result.max_score > 0 or not math.isfinite(result.score):
         return 0.0
@@ -473,10 +582,13 @@ def _diagnosis(room: _Room, diagnosis: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _counterexample(room: _Room, found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _counterexample(room: _Room, found: Mapping[str, Any] | None, memo: Memo) -> dict[str, Any] | None:
     if not found:
         return None
-    return {"message": room.text(str(found.get("message", "")), 1_000), "details": _details(room, found)}
+    return {
+        "message": room.text(str(found.get("message", "")), 1_000),
+        "details": _details(room, found, memo),
+    }
 
 
 def _output(room: _Room, output: Output) -> dict[str, Any]:

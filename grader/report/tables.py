@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from grader.report.texts import csv_cell, one_line
-from grader.result import Result
+from grader.result import Result, Summary
 
 
 def jsonl(results: Iterable[Result]) -> Iterator[str]:
@@ -16,7 +16,7 @@ def jsonl(results: Iterable[Result]) -> Iterator[str]:
         yield result.to_json() + "\n"
 
 
-def gradebook_csv(results: Iterable[Result]) -> str:
+def gradebook_csv(results: Iterable[Result | Summary]) -> str:
     """One row a member; an empty score where the grader failed, never a 0."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

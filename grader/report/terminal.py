@@ -15,7 +15,7 @@ from rich.text import Text
 
 from grader.report.figures import points
 from grader.report.texts import clean
-from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result
+from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result, Summary
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     "passed": ("✓", "green"),
@@ -78,7 +78,8 @@ def check_report(
 
 def _isolation(isolation: Isolation) -> str:
     layers = f" ({', '.join(isolation.layers)})" if isolation.layers else ""
-    return f"isolation: {clean(isolation.level + layers, 200)}"
+    said = f"isolation: {clean(isolation.level + layers, 200)}"
+    return f"{said}; {isolation.warning}" if isolation.warning else said
 
 
 def _others(more: Sequence[str], failing: Sequence[CaseResult]) -> list[RenderableType]:
@@ -277,7 +278,7 @@ def _printed(label: str, text: str) -> RenderableType:
     return Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in shown))
 
 
-def batch_summary(results: Sequence[Result], seconds: float, graded: int) -> RenderableType:
+def batch_summary(results: Sequence[Result | Summary], seconds: float, graded: int) -> RenderableType:
     """What ``grader grade`` shows at its end."""
     counts: dict[str, int] = {}
     for result in results:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 # CSI; strings (OSC, DCS, SOS, PM, APC) with their end; the two-character sequences. Also in their 8-bit form.
 _ANSI = re.compile(
@@ -20,6 +21,11 @@ _UNSAFE = re.compile(
     "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U000e0000-\U000e0fff]"
 )
+
+_MAX_KEPT = 200
+
+# What of ASCII is shown as it is.
+_PLAIN = b"\t\n" + bytes(range(0x20, 0x7F))
 
 # Stacked accents grow over the neighbouring lines.
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -74,6 +80,11 @@ def _cut(text: str, limit: int, length: int) -> str:
     raise AssertionError("the last remark always fits")
 
 
+def _is_plain(text: str) -> bool:
+    # Deleting what is plain is faster than looking for what is not.
+    return not text.encode().translate(None, _PLAIN)
+
+
 def _window(limit: int) -> int:
     # Sequences that are removed may take up room, so more than the limit is read, but never all of 50 MB.
     return 4 * limit + 4_096
@@ -104,10 +115,8 @@ def clean(text: str, limit: int) -> str:
         raise ValueError(f"expected a limit of at least 1 character, found {limit}")
     length = len(text)
     # Nearly every text is like this, and is told so much faster than by the patterns below.
-    if length <= limit and text.isascii():
-        line = text if text.isprintable() else text.replace("\n", " ").replace("\t", " ")
-        if line.isprintable():
-            return text
+    if length <= limit and text.isascii() and (text.isprintable() or _is_plain(text)):
+        return text
     window = _window(limit)
     kept = text[:window].replace("\r\n", "\n")
     kept = _ANSI.sub("", kept)
@@ -125,9 +134,17 @@ def one_line(text: str, limit: int) -> str:
         >>> one_line("two\\n  lines ", 80)
         'two lines'
     """
+    # Titles, names and ids come again and again.
+    return _kept_line(text, limit) if len(text) <= _MAX_KEPT else _one_line(text, limit)
+
+
+def _one_line(text: str, limit: int) -> str:
     window = _window(limit)
     more = " …" if len(text) > window else ""
     return clean(" ".join(text[:window].split()) + more, limit)
+
+
+_kept_line = lru_cache(maxsize=4_096, typed=True)(_one_line)
 
 
 def csv_cell(text: str) -> str:

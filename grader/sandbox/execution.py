@@ -165,6 +165,9 @@ class _Run:
         ):
             self._give_up("timed_out", f"the {self.limits.seconds:g} s for all calls together were used up")
             return False
+        if self._bombs() >= slots.MAX_OUT_OF_MEMORY:
+            self._give_up("not_run", f"not run after {self._bombs()} calls that ran out of memory")
+            return False
         if self.timeouts >= MAX_TIMEOUTS:
             self._give_up("not_run", f"not run after {self.timeouts} calls that timed out")
             return False

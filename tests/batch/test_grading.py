@@ -57,7 +57,7 @@ def test_a_second_run_grades_nothing(pack: Pack, folder: Path, tmp_path: Path) -
     first = run(pack, folder, tmp_path / "out")
     csv = (tmp_path / "out" / "gradebook.csv").read_bytes()
     second = run(pack, folder, tmp_path / "out")
-    assert second.graded == 0 and second.results == first.results
+    assert second.graded == 0 and second.summaries == first.summaries and second.results == first.results
     assert (tmp_path / "out" / "gradebook.csv").read_bytes() == csv
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from grader.errors import GraderError
 from grader.gradebook.journal import FILE, Gradebook, place_of
-from grader.result import Isolation, Result, SubmissionInfo
+from grader.result import Isolation, Record, Result, SubmissionInfo
 
 
 def result(name: str = "ann", score: float | None = 1.0, **keys: Any) -> Result:
@@ -92,8 +92,8 @@ def test_a_run_goes_on_where_another_stopped(tmp_path: Path) -> None:
         assert [r.submission.id for r in book.newest()] == ["ann", "bob"]
 
 
-def test_every_result_is_on_disk_at_once_and_hinders_no_other_writer(tmp_path: Path) -> None:
-    with Gradebook(tmp_path, "row_scale") as book:
+def test_a_result_that_stands_alone_is_on_disk_at_once_and_hinders_no_other_writer(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale", commit_every=0.0) as book:
         for number, name in enumerate(("ann", "bob", "cid")):
             book.add(result(name))
             assert stored(tmp_path) == 2 * number + 1
@@ -106,6 +106,132 @@ def test_every_result_is_on_disk_at_once_and_hinders_no_other_writer(tmp_path: P
                 )
             other.close()
         assert len(book.graded()) == 6
+
+
+def test_results_that_follow_each_other_fast_are_written_together_and_lock_nothing(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale", commit_every=3600.0) as book:
+        book.add(result("ann"))
+        assert stored(tmp_path) == 1, "the first need not wait"
+        book.add(result("bob"))
+        book.add(result("cid"))
+        assert stored(tmp_path) == 1
+        with sqlite3.connect(tmp_path / FILE, timeout=0) as other:
+            other.execute("INSERT INTO about VALUES ('note', 'written meanwhile')")
+        other.close()
+        book.commit()
+        assert stored(tmp_path) == 3
+        book.add(result("dot"))
+        assert [r.submission.id for r in book.newest()] == ["ann", "bob", "cid", "dot"]
+        book.add(result("eve"))
+        assert "eve" in book.graded()
+        book.add(result("fay"))
+        assert [s.submission.id for s, _ in book.summaries()][-1] == "fay"
+        book.add(result("gil"))
+        assert len(list(book.lines())) == 7
+        book.add(result("hal"))
+    assert stored(tmp_path) == 8
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SystemExit])
+def test_what_waits_is_kept_when_the_run_ends_by_an_exception(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    def ended() -> None:
+        with Gradebook(tmp_path, "row_scale", commit_every=3600.0) as book:
+            for name in ("ann", "bob", "cid"):
+                book.add(result(name))
+            raise error
+
+    with pytest.raises(error):
+        ended()
+    assert stored(tmp_path) == 3
+
+
+def test_what_could_not_be_written_is_told_once_and_kept_for_the_next_try(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale", commit_every=0.0) as book:
+        book.add(result("ann"))
+        book._db.execute("PRAGMA busy_timeout = 0")
+        other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(GraderError, match="locked"):
+            book.add(result("bob"))
+        other.execute("ROLLBACK")
+        other.close()
+        book.add(result("cid"))
+        assert [r.submission.id for r in book.newest()] == ["ann", "bob", "cid"]
+    assert stored(tmp_path) == 3
+
+
+def test_a_failure_that_was_told_is_not_told_again_when_all_is_closed(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    with Gradebook(tmp_path, "row_scale", commit_every=0.0) as book:
+        book._db.execute("PRAGMA busy_timeout = 0")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(GraderError, match="locked"):
+            book.add(result("bob"))
+    other.close()
+
+
+def test_what_can_not_be_written_when_all_is_closed_is_told(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    book = Gradebook(tmp_path, "row_scale", commit_every=3600.0)
+    book._db.execute("PRAGMA busy_timeout = 0")
+    book.add(result("ann"))
+    book.add(result("bob"))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(GraderError, match="locked"):
+        book.close()
+    other.close()
+    assert stored(tmp_path) == 1
+
+
+def test_a_record_that_came_as_text_is_kept_as_it_came(tmp_path: Path) -> None:
+    made = [result("ann", 0.5), result("bob", None)]
+    with Gradebook(tmp_path, "row_scale") as book:
+        for one in made:
+            book.add(Record.from_bytes(Record.of(one).to_bytes()))
+        assert list(book.newest()) == made
+        assert list(book.lines()) == [one.to_json() + "\n" for one in made]
+        assert book.graded()["bob"].status == "grader_fault"
+
+
+def test_results_in_short_are_those_of_the_whole_records(tmp_path: Path) -> None:
+    other = {"name": "row_scale", "pack": "q"}
+    made = [result("ann", 0.5), result("bob", None), result("cid", exercise=other)]
+    with Gradebook(tmp_path, "row_scale") as book:
+        for one in [result("ann", 0.0), *made]:
+            book.add(one)
+        rows = list(book.summaries())
+    assert [s for s, _ in rows] == [one.summary() for one in made]
+    assert [o for _, o in rows] == [one.outline() for one in made]
+    assert rows[0][1] is rows[1][1], "what is the same is kept once"
+
+
+@pytest.mark.parametrize("summary", [None, "{", "[]", "{}", 7])
+def test_without_a_summary_the_record_is_read(tmp_path: Path, summary: object) -> None:
+    made = [result("ann", 0.5), result("bob")]
+    with Gradebook(tmp_path, "row_scale") as book:
+        for one in made:
+            book.add(one)
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE results SET summary = ?", (summary,))
+    db.close()
+    with Gradebook(tmp_path, "row_scale") as book:
+        assert [s for s, _ in book.summaries()] == [one.summary() for one in made]
+
+
+def test_a_gradebook_of_before_there_were_summaries_goes_on(tmp_path: Path) -> None:
+    made = result("ann", 0.5)
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(made)
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("ALTER TABLE results DROP COLUMN summary")
+    db.close()
+    for _ in range(2):
+        with Gradebook(tmp_path, "row_scale") as book:
+            assert [s for s, _ in book.summaries()] == [made.summary()]
+            assert list(book.newest()) == [made]
+            book.add(made)
 
 
 def test_a_place_is_the_same_whatever_folder_the_command_was_run_in(
@@ -189,9 +315,11 @@ def test_a_damaged_record_is_told_by_its_submission(tmp_path: Path, record: str)
     with sqlite3.connect(tmp_path / FILE) as db:
         db.execute("UPDATE results SET record = ? WHERE submission = 'bob'", (record,))
     db.close()
-    with Gradebook(tmp_path, "row_scale") as book, pytest.raises(GraderError) as caught:
-        list(book.newest())
-    assert "the record of bob is damaged" in str(caught.value)
+    with Gradebook(tmp_path, "row_scale") as book:
+        for read in (book.newest, book.lines):
+            with pytest.raises(GraderError) as caught:
+                list(read())
+            assert "the record of bob is damaged" in str(caught.value)
 
 
 def test_what_was_graded_is_known_though_a_record_is_damaged(tmp_path: Path) -> None:

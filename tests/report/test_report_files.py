@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from samples import class_of
 from test_terminal import case, failing, result
 
 from grader.errors import GraderError
+from grader.gradebook.journal import Gradebook
 from grader.report import files
 
 
@@ -79,6 +81,20 @@ def test_the_files_of_a_class_are_replaced_whole(tmp_path: Path) -> None:
     assert len((tmp_path / "results.jsonl").read_text("utf-8").splitlines()) == 1
     assert (tmp_path / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbfid,")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["gradebook.csv", "index.html", "results.jsonl"]
+
+
+def test_a_gradebook_gives_the_files_that_its_records_give(tmp_path: Path) -> None:
+    records = sorted(class_of(60), key=lambda r: r.submission.id)
+    for name in ("book", "records"):
+        files.prepare_folder(tmp_path / name, fresh=False)
+    with Gradebook(tmp_path / "book", "mlm_forward") as book:
+        for record in reversed(records):
+            book.add(record)
+        told = files.write_gradebook(tmp_path / "book", book, "1.0")
+    files.write_class(tmp_path / "records", records, "1.0")
+    assert told == [r.summary() for r in records]
+    for name in ("results.jsonl", "gradebook.csv", "index.html"):
+        assert (tmp_path / "book" / name).read_bytes() == (tmp_path / "records" / name).read_bytes()
 
 
 def test_a_class_that_cannot_be_written_is_told(tmp_path: Path) -> None:

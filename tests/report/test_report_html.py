@@ -17,7 +17,8 @@ from samples import CASES, HOSTILE, class_of, details, every_kind, failing, host
 
 from grader.report.figures import number, points
 from grader.report.html import _environment, class_page, student_page, teacher_page
-from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Violation
+from grader.report.submission_view import Memo
+from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Shared, Violation
 
 KINDS = every_kind()
 PAGES: dict[str, Callable[[Result], str]] = {
@@ -327,6 +328,39 @@ def test_no_value_in_the_details_breaks_a_page(value: object) -> None:
     for given_ in (odd, odd_inputs):
         case = replace(named("two_heads"), verdict="wrong_value", points=0.0, details=given_)
         assert_inert(student_page(result({"two_heads": case})))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_two_pages_share_changes_neither(kind: str) -> None:
+    record = KINDS[kind]
+    memo = Memo()
+    for _ in range(2):
+        assert student_page(record, memo) == student_page(record)
+        assert teacher_page(record, memo) == teacher_page(record)
+
+
+def test_what_records_share_changes_no_page() -> None:
+    plain = failing()
+    cases = tuple(
+        replace(c, details=c.details | {"inputs": Shared(c.details["inputs"])}) if c.details else c
+        for c in plain.cases
+    )
+    for _ in range(2):
+        assert student_page(replace(plain, cases=cases)) == student_page(plain)
+        assert teacher_page(replace(plain, cases=cases)) == teacher_page(plain)
+
+
+def test_shared_inputs_are_left_out_where_a_page_has_no_room_for_them() -> None:
+    row = [0.123456789012] * 12
+    inputs = [{"name": "a", "dtype": "float64", "shape": [20, 12], "values": [row] * 20} for _ in range(7)]
+
+    def page(given: list[object]) -> str:
+        full = replace(named("whole_block"), verdict="wrong_value", details={"inputs": given})
+        return student_page(replace(failing(), cases=tuple(replace(full, id=f"c{k}") for k in range(12))))
+
+    shared = Shared(inputs)
+    assert page(shared) == page(shared) == page(inputs)
+    assert len(page(shared).encode()) < 200_000
 
 
 # --- The class ------------------------------------------------------------------------------------

@@ -1,0 +1,443 @@
+"""The parts of a submission's pages that come many times: rows of clauses and checks, cases with details.
+
+A template takes ten times as long for them. Every value goes into its pattern through `fill`. What is kept is
+kept by type as well, as a safe text and one that is not yet safe may be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from markupsafe import Markup
+
+from grader.report.figures import number, plural, points
+from grader.report.safe import fill, joined, safe, safe_line
+from grader.report.submission_view import CaseView, Clause, Details, ShownArray
+from grader.report.texts import VERDICT_WORDS
+from grader.result import CaseResult
+
+SIGNS: Mapping[str, str] = {"passed": "✓", "skipped": "–", "grader_fault": "?"}
+TONES: Mapping[str, str] = {
+    "passed": "good",
+    "failed": "bad",
+    "not_loadable": "warn",
+    "grader_fault": "calm",
+    "skipped": "calm",
+    "holds": "good",
+    "fails": "bad",
+    "open": "calm",
+    "fault": "calm",
+    "clean": "good",
+    "violated": "bad",
+    "suspicious": "warn",
+}
+STATES: Mapping[str, tuple[str, str]] = {
+    "holds": ("✓", "holds"),
+    "fails": ("✗", "does not hold"),
+    "open": ("–", "not fully checked"),
+    "fault": ("?", "the grader failed"),
+}
+NONE = Markup()
+
+SCROLL = '<div class="scroll" role="group" tabindex="0" aria-label="%s">'
+
+
+@lru_cache(maxsize=64, typed=True)
+def verdict_tag(verdict: str) -> Markup:
+    """A verdict in words with its sign; the colour only repeats them."""
+    return fill(
+        '<span class="tag %s"><span aria-hidden="true">%s</span> %s</span>',
+        TONES.get(verdict, "bad"),
+        SIGNS.get(verdict, "✗"),
+        VERDICT_WORDS.get(verdict, verdict),
+    )
+
+
+# --- Rows -----------------------------------------------------------------------------------------
+
+
+def clause_rows(clauses: Iterable[Clause]) -> Markup:
+    """The list of clauses: what holds and what does not."""
+    return joined([_clause_row(*clause) for clause in clauses], "\n")
+
+
+@lru_cache(maxsize=2_048, typed=True)
+def _clause_row(
+    title: str, state: str, passed: int, total: int, got: float, most: float, anchor: int | None
+) -> Markup:
+    sign, words = STATES[state]
+    name = fill('<a href="#case-%s">%s</a>', anchor, title) if anchor else safe(title)
+    return fill(
+        '<li class="%s"><span class="sign" aria-hidden="true">%s</span><div><p>%s</p>\n'
+        '<p class="soft"><span class="state">%s</span> · %s of %s · %s of %s points</p></div></li>',
+        TONES[state],
+        sign,
+        name,
+        words,
+        passed,
+        plural(total, "check"),
+        points(got),
+        points(most),
+    )
+
+
+def check_rows(cases: Iterable[CaseResult], titles: Mapping[str, str]) -> Markup:
+    """The rows of the teacher's table of all checks."""
+    rows = []
+    for at, case in enumerate(cases, 1):
+        error = case.error
+        begin, end = _check_row(
+            0 if case.verdict == "passed" else at,
+            case.id,
+            titles[case.clause],
+            case.visibility,
+            case.verdict,
+            case.points,
+            case.max_points,
+            error.tolerance if error else None,
+        )
+        rows.append(f"{begin}{number(error.max_rel)}{end}" if error else begin + end)
+    return Markup("\n".join(rows))
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def _check_row(
+    anchor: int,
+    name: str,
+    clause: str,
+    visibility: str,
+    verdict: str,
+    got: float,
+    most: float,
+    tolerance: float | None,
+) -> tuple[str, str]:
+    """A row up to the relative error and from there on; without a tolerance there is no such error.
+
+    ``anchor`` is 0 for a case that is shown nowhere else.
+    """
+    shown = safe_line(name, 120)
+    if anchor:
+        shown = fill('<a href="#case-%s">%s</a>', anchor, shown)
+    begin = fill(
+        '<tr><th scope="row">%s</th><td>%s</td><td>%s</td><td>%s</td><td class="n">%s</td>'
+        '<td class="n">%s</td><td class="n">',
+        shown,
+        clause,
+        safe_line(visibility, 20),
+        verdict_tag(verdict),
+        points(got),
+        points(most),
+    )
+    if tolerance is None:
+        begin += "–"
+    end = fill('</td><td class="n">%s</td></tr>', "–" if tolerance is None else number(tolerance))
+    # As plain texts, which are put together faster.
+    return str(begin), str(end)
+
+
+def hidden_rows(cases: Iterable[CaseView]) -> Markup:
+    """What a student is told of hidden cases that did not pass."""
+    return joined(
+        [
+            _hidden_row(c.number, c.clause, c.case.verdict, c.message, c.case.points, c.case.max_points)
+            for c in cases
+        ]
+    )
+
+
+@lru_cache(maxsize=1_024, typed=True)
+def _hidden_row(at: int, clause: str, verdict: str, message: str, got: float, most: float) -> Markup:
+    return fill(
+        '<li id="case-%s"><p>%s %s</p>\n'
+        '<p class="soft">%s <span class="points">%s of %s points</span></p></li>\n',
+        at,
+        clause,
+        verdict_tag(verdict),
+        message,
+        points(got),
+        points(most),
+    )
+
+
+def skipped_rows(cases: Iterable[CaseView]) -> Markup:
+    """Cases that were not counted, and why."""
+    return joined(
+        [_skipped_row(c.number, c.id, c.title, c.message, c.case.points, c.case.max_points) for c in cases],
+        "\n",
+    )
+
+
+@lru_cache(maxsize=2_048, typed=True)
+def _skipped_row(at: int, name: str, title: str, message: str, got: float, most: float) -> Markup:
+    return fill(
+        '<li id="case-%s"><p><span aria-hidden="true">%s</span> %s</p>\n'
+        '<p class="soft">%s <span class="points">%s of %s points</span></p></li>',
+        at,
+        SIGNS["skipped"],
+        fill("%s <code>%s</code>", title, name) if title else name,
+        message or VERDICT_WORDS["skipped"],
+        points(got),
+        points(most),
+    )
+
+
+# --- Cases ----------------------------------------------------------------------------------------
+
+
+def articles(cases: Iterable[CaseView], *, show_visibility: bool = False) -> Markup:
+    """Cases that did not pass, each with what there is to tell of it."""
+    return joined([_article(c, show_visibility) for c in cases], "\n")
+
+
+def _article(c: CaseView, show_visibility: bool) -> Markup:
+    case = c.case
+    head = _head(
+        c.number,
+        c.id,
+        c.title,
+        c.clause,
+        case.visibility if show_visibility else None,
+        case.verdict,
+        case.points,
+        case.max_points,
+        c.details is not None,
+    )
+    if "told" not in c.made:
+        c.made["told"] = _told(c)
+    shown = joined([details(c.details, c.id), Markup("\n")]) if c.details else NONE
+    return joined([head, c.made["told"], shown, _END])
+
+
+def _told(c: CaseView) -> Markup:
+    """Message, hint and figures."""
+    parts = []
+    if c.message:
+        parts.append(fill('<p class="said"><bdi>%s</bdi></p>\n', c.message))
+    if c.hint:
+        parts.append(_hint(c.hint))
+    error = c.case.error
+    if error:
+        parts.append(fill(_FIGURES, number(error.max_abs), number(error.max_rel), number(error.tolerance)))
+    return joined(parts)
+
+
+_END = Markup("</article>\n")
+_FIGURES = (
+    '<dl class="figures">\n<div><dt>Largest error</dt><dd>%s</dd></div>\n'
+    "<div><dt>Relative to the largest expected value</dt><dd>%s</dd></div>\n"
+    "<div><dt>Tolerance</dt><dd>%s</dd></div>\n</dl>\n"
+)
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def _head(
+    at: int,
+    name: str,
+    title: str,
+    clause: str,
+    visibility: str | None,
+    verdict: str,
+    got: float,
+    most: float,
+    detailed: bool,
+) -> Markup:
+    return fill(
+        '<article class="case%s" id="case-%s" aria-labelledby="title-%s">\n<h3 id="title-%s">%s</h3>\n'
+        '<p class="tags">%s<span>%s</span><span>%s of %s points</span>%s</p>\n',
+        "" if detailed else " short",
+        at,
+        at,
+        at,
+        fill("%s <code>%s</code>", title, name) if title else name,
+        verdict_tag(verdict),
+        clause,
+        points(got),
+        points(most),
+        fill("<span>%s</span>", safe_line(visibility, 20)) if visibility is not None else NONE,
+    )
+
+
+@lru_cache(maxsize=1_024, typed=True)
+def _hint(hint: str) -> Markup:
+    return fill('<p class="hint"><strong>Hint</strong> %s</p>\n', hint)
+
+
+def details(d: Details, label: str, heading: str = "h4") -> Markup:
+    """Inputs, answers and errors of a case; ``label`` names the case to those who hear the page."""
+    if (label, heading) not in d.made:
+        head = Markup(heading)
+        parts = [
+            _exception(d, label, head),
+            _worst(d, label, head),
+            _sides(d, label, head),
+            _inputs(d, label, head),
+            _printed(d, head),
+            _snippet(d, label, head),
+        ]
+        d.made[label, heading] = joined(parts)
+    return d.made[label, heading]
+
+
+def _part(heading: Markup, title: str, content: Markup, kind: str = "part") -> Markup:
+    return fill('<div class="%s"><%s>%s</%s>\n%s</div>\n', kind, heading, title, heading, content)
+
+
+def _exception(d: Details, label: str, heading: Markup) -> Markup:
+    if not (d.exception or d.frames):
+        return NONE
+    content = NONE
+    if d.exception:
+        content += fill(
+            '<pre class="exception" role="group" tabindex="0" aria-label="Exception of %s">'
+            "<bdi>%s</bdi></pre>\n",
+            label,
+            d.exception,
+        )
+    if d.frames:
+        lines = [
+            fill("<li>line %s, in <code>%s</code></li>\n", line, function) for line, function in d.frames
+        ]
+        content += fill(
+            '<ol class="frames" aria-label="Your lines, outermost call first">\n%s</ol>\n', joined(lines)
+        )
+    return _part(heading, "The exception", content)
+
+
+def _worst(d: Details, label: str, heading: Markup) -> Markup:
+    if not d.worst:
+        return NONE
+    rows = [
+        fill(
+            '<tr><th scope="row">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n',
+            w.index,
+            w.obtained,
+            w.expected,
+            w.difference,
+        )
+        for w in d.worst
+    ]
+    table = fill(
+        SCROLL + '<table class="worst">\n'
+        '<thead><tr><th scope="col">Index</th><th scope="col">Obtained</th><th scope="col">Expected</th>'
+        '<th scope="col">Difference</th></tr></thead>\n<tbody>\n%s</tbody></table></div>',
+        fill("Largest errors of %s", label),
+        joined(rows),
+    )
+    return _part(heading, "Largest errors", table)
+
+
+def _sides(d: Details, label: str, heading: Markup) -> Markup:
+    sides = [a for a in (d.obtained, d.expected) if a]
+    if not sides:
+        return NONE
+    shown = [
+        fill(
+            '<div><p class="label">%s <span class="soft">%s</span></p>\n%s\n</div>\n',
+            a.name,
+            a.about,
+            _array(a, label),
+        )
+        for a in sides
+    ]
+    stacked = " stacked" if max(a.columns for a in sides) > 6 else ""
+    content = fill('<div class="sides%s">\n%s</div>\n', stacked, joined(shown))
+    if d.worst and d.obtained and d.obtained.rows:
+        content += Markup('<p class="soft">Underlined: the largest errors.</p>\n')
+    return _part(heading, "Obtained and expected", content)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _column_heads(count: int) -> Markup:
+    return joined([fill('<th scope="col">%s</th>', column) for column in range(count)])
+
+
+def _array(a: ShownArray, label: str) -> Markup:
+    name = fill("%s, %s", a.name, label)
+    if a.rows:
+        rows = [fill('<tr><th scope="row">%s</th>%s</tr>\n', at, row) for at, row in enumerate(a.rows)]
+        return fill(
+            SCROLL + '<table class="array">\n<thead><tr><td></td>%s</tr></thead>\n<tbody>\n%s'
+            "</tbody></table></div>\n",
+            name,
+            _column_heads(a.columns),
+            joined(rows),
+        )
+    if a.slices:
+        return fill(
+            '<details class="slices"><summary>Values, %s</summary>\n' + SCROLL + "\n%s</div></details>\n",
+            plural(len(a.slices), "slice"),
+            name,
+            _slices(a.slices),
+        )
+    if a.inline:
+        return fill('<p class="inline"><code>%s</code></p>\n', a.inline)
+    return Markup('<p class="soft">The values are left out, since there are many.</p>\n')
+
+
+def _slices(slices: Sequence[tuple[str, str]]) -> Markup:
+    return joined([fill('<p class="soft">%s</p>\n<pre>%s</pre>\n', where, text) for where, text in slices])
+
+
+def _inputs(d: Details, label: str, heading: Markup) -> Markup:
+    if not d.inputs:
+        return NONE
+    if (label, heading) not in d.inputs.made:
+        items = [fill("<li>%s</li>\n", _input(a, label)) for a in d.inputs]
+        content = fill('<ul class="inputs">\n%s</ul>', joined(items))
+        d.inputs.made[label, heading] = _part(heading, "Inputs", content)
+    made: Markup = d.inputs.made[label, heading]
+    return made
+
+
+def _input(a: ShownArray, label: str) -> Markup:
+    name = fill('<code>%s</code> <span class="soft">%s</span>', a.name, a.about)
+    if a.rows:
+        return fill("<details><summary>%s</summary>\n%s</details>", name, _array(a, label))
+    if a.inline:
+        return fill('<p>%s <code class="value">%s</code></p>', name, a.inline)
+    if a.slices:
+        return fill(
+            "<details><summary>%s</summary>\n" + SCROLL + "\n%s</div></details>",
+            name,
+            fill("%s, %s", a.name, label),
+            _slices(a.slices),
+        )
+    return fill("<p>%s</p>", name)
+
+
+def listing(title: str, text: str) -> Markup:
+    """A text as it was printed."""
+    return fill(
+        '<div class="listing"><p class="label">%s</p>\n'
+        '<pre role="group" tabindex="0" aria-label="%s"><bdi>%s</bdi></pre></div>\n',
+        title,
+        title,
+        text,
+    )
+
+
+def _printed(d: Details, heading: Markup) -> Markup:
+    if not (d.stdout or d.stderr):
+        return NONE
+    content = NONE
+    if d.stdout:
+        content += listing("Standard output", d.stdout)
+    if d.stderr:
+        content += listing("Standard error", d.stderr)
+    return _part(heading, "Printed in this call", content)
+
+
+def _snippet(d: Details, label: str, heading: Markup) -> Markup:
+    if not d.snippet:
+        return NONE
+    content = fill(
+        '<div class="code"><div class="lead"><p class="soft">Save it beside your file and run it with Python.'
+        '</p><button type="button" class="copy" hidden>Copy<span class="unseen"> the snippet of %s</span>'
+        '</button></div>\n<pre role="group" tabindex="0" aria-label="Snippet of %s"><code>%s</code></pre>'
+        "</div>",
+        label,
+        label,
+        d.snippet,
+    )
+    return _part(heading, "Try it yourself", content, "part snippet")
