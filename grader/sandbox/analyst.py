@@ -121,10 +121,15 @@ class Analyst:
 
     def _begin(self) -> tuple[Child, Memory]:
         if self._child is None or self._memory is None:
-            self._memory = self._server.memory(ROOM)
+            memory = self._server.memory(ROOM)
             # The judge watches the time of each source; the process as a whole may live long.
             job = {"role": "analyst", "memory": self._limits.memory, "seconds": None}
-            self._child = self._server.start(job, self._memory)
+            try:
+                self._child = self._server.start(job, memory)
+            except BaseException:
+                memory.close()
+                raise
+            self._memory = memory
         return self._child, self._memory
 
     def _ended_early(self, child: Child, stopped: Stopped | None, filename: str) -> Analysis | None:

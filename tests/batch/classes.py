@@ -9,7 +9,7 @@ from support.small import MUTATES, RIGHT, WRONG
 
 from grader.intake.folders import collect
 from grader.intake.submission import Submission
-from grader.result import Result
+from grader.result import Record, Result
 
 SOURCES = {
     "ann": RIGHT,
@@ -42,5 +42,10 @@ def told(result: Result) -> dict[str, Any]:
     return data
 
 
+def whole(result: Result | Record) -> Result:
+    """The result, read where a worker sent its text."""
+    return result.result if isinstance(result, Record) else result
+
+
 def by_id(results: Any) -> dict[str, dict[str, Any]]:
-    return {result.submission.id: told(result) for result in results}
+    return {result.submission.id: told(whole(result)) for result in results}

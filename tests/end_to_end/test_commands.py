@@ -18,6 +18,7 @@ from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, SUBMIS
 from support.small import RIGHT, WRONG
 
 import grader as package
+from grader.sandbox.levels import probe
 
 # --- where it runs ----------------------------------------------------------------------------
 
@@ -223,7 +224,8 @@ def test_no_line_ends_in_blanks(home: Path, tmp_path: Path) -> None:
 def test_every_report_names_the_isolation(home: Path, graded: tuple[Done, Path]) -> None:
     names = ("right", "wrong", "empty")
     shown = grader("check", *[f"class/{name}.py" for name in names], cwd=home).out
-    assert shown.splitlines().count("isolation: none (process, resource limits)") == len(names)
+    level, layers = probe()
+    assert shown.count(f"isolation: {level} ({layers[0]}, {layers[1]}") == len(names)
     out = graded[1]
     for name in names:
         for folder in ("students", "teacher"):

@@ -104,7 +104,8 @@ def test_a_whole_class_gets_the_same_marks(home: Path, tmp_path: Path) -> None:
             which.pop("isolation")
         if name == "memory":
             assert (spawned[name]["status"], spawned[name]["score"]) == (record["status"], record["score"])
-            assert "out_of_memory" in {c["verdict"] for c in spawned[name]["cases"]}
+            # It is watched from time to time: which of its limits it meets first depends on the machine.
+            assert {c["verdict"] for c in spawned[name]["cases"]} & {"out_of_memory", "timed_out"}
         else:
             assert spawned[name] == record, name
 
@@ -226,7 +227,7 @@ def test_check_and_grade_where_the_system_lacks_what_linux_has(
         assert result["isolation"] == {"level": "none", "layers": ["processes", "time and memory watched"]}
     verdicts = {n: {c["verdict"] for c in by_name[n]["cases"]} for n in names}
     assert "timed_out" in verdicts["endless"]
-    assert "out_of_memory" in verdicts["memory"]
+    assert verdicts["memory"] & {"out_of_memory", "timed_out"}, "whichever the watching judge sees first"
     assert "crashed" in verdicts["segfault"]
 
     refused = command("grade", *paths[:2], "--out", str(tmp_path / "out"))

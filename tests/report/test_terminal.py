@@ -165,9 +165,10 @@ def test_the_isolation_is_named_last() -> None:
         result(failing(verdict="grader_fault"), status="grader_fault", score=None),
     ):
         assert shown(record).splitlines()[-1] == "isolation: full (seccomp)"
-        last = shown(replace(record, isolation=loose)).splitlines()[-1]
-        assert last == "isolation: none (process, resource limits)"
-    assert shown(result(case(), isolation=Isolation("none", ()))).splitlines()[-1] == "isolation: none"
+        last = " ".join(shown(replace(record, isolation=loose)).splitlines()[-2:])
+        assert last == f"isolation: none (process, resource limits); {loose.warning}"
+    assert "for checking one's own work only" in loose.warning
+    assert shown(result(case(), isolation=Isolation("partial", ()))).splitlines()[-1] == "isolation: partial"
 
 
 SNIPPET = {"snippet": "import numpy"}

@@ -142,8 +142,8 @@ def test_the_policy_check_goes_on_in_one_process_without_numpy(own: SpawnServer)
     assert analyst._child is child and child is not None
     assert "numpy" not in Path(f"/proc/{child.pid}/maps").read_text()  # type: ignore[attr-defined]
     os.kill(child.pid, signal.SIGKILL)  # type: ignore[attr-defined]
-    assert "ended early" in analyst.analyze("def f(x): return x", "solution.py", "f").problem
     assert analyst.analyze("def f(x): return x", "solution.py", "f").report == first
+    assert analyst._child is not child
     analyst.close()
 
 
