@@ -232,9 +232,9 @@ def test_every_report_names_the_isolation(home: Path, graded: tuple[Done, Path])
             assert "Isolation" in (out / folder / f"{name}.html").read_text("utf-8")
     assert "Isolation" in (out / "index.html").read_text("utf-8")
     rows = list(csv.DictReader((out / "gradebook.csv").read_text("utf-8-sig").splitlines()))
-    assert {row["isolation"] for row in rows} == {"none"}
+    assert {row["isolation"] for row in rows} == {level}
     for line in (out / "results.jsonl").read_text("utf-8").splitlines():
-        assert json.loads(line)["isolation"]["level"] == "none"
+        assert json.loads(line)["isolation"]["level"] == level
 
 
 def test_no_colour_is_used_where_nobody_sees_it(home: Path) -> None:
