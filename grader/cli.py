@@ -19,8 +19,30 @@ from grader.sandbox.levels import LEVELS
 COMMANDS = ("check", "grade", "report", "validate", "pack", "schema")
 
 
+class Help(argparse.HelpFormatter):
+    """Help as wide as the terminal.
+
+    The base class asks for the width by a module that takes longer to import than all else here, and it does so
+    whenever an argument is added.
+    """
+
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        if columns.isdigit() and int(columns):
+            width = int(columns)
+        else:
+            try:
+                width = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns
+            except (OSError, ValueError, AttributeError):
+                width = 80
+        super().__init__(prog, width=width - 2)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors say what to do next."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": Help} | options)
 
     def error(self, message: str) -> NoReturn:
         """Raise GraderError with the message and where help is to be had."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -64,6 +63,9 @@ def cached_pack(root: Path, name: str, *, student: bool = False) -> packs.Pack:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader sees the whole of it or nothing. Raises OSError."""
+    # Not needed where the pack is in the cache, and not quick to import.
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -9,7 +9,6 @@ from typing import Any
 
 from grader.exercise.calls import PlacedArgument, PlacedArray
 from grader.outcomes import DamagedError, Execution, LoadOutcome, State, StepOutcome
-from grader.policy.runtime import tampering
 from grader.sandbox import records
 from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
 from grader.sandbox.ending import Stopped, how_it_ended
@@ -144,7 +143,7 @@ class _Run:
         while self._one_child() and self._something_left():
             pass
         if any(self.steps[name][number].state == "returned" for name, number in self.unrecorded):
-            self.findings.append(tampering("unwatched"))
+            self.findings.append(_sign("unwatched"))
         return Execution(
             report=self.report,
             load=self.load,
@@ -370,7 +369,7 @@ class _Run:
             found = record.description.get("findings") if record is not None else None
         if not isinstance(found, list):
             # An honest child always writes a list.
-            found = [tampering("recorder")]
+            found = [_sign("recorder")]
         self.findings += [f for f in found if f not in self.findings]
 
     def _bombs(self) -> int:
@@ -404,6 +403,14 @@ class _Run:
         self.timeouts += last == "timed_out"
         self.crashes += last != "timed_out"
         return True
+
+
+def _sign(what: str) -> Mapping[str, Any]:
+    """A sign of interference, as the child tells them."""
+    # Hardly ever needed, and not quick to import.
+    from grader.policy.runtime import tampering
+
+    return tampering(what)
 
 
 def _segments(found: Sequence[Record | None], printed: Printed) -> list[tuple[str, str]]:

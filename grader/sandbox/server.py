@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import json
 import os
@@ -15,7 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.sandbox.children import Ended, PackageMissingError, SandboxError
 from grader.sandbox.clock import ProcessClock, Reading
@@ -25,14 +24,19 @@ from grader.sandbox.levels import left_out
 from grader.sandbox.memory import SharedMemory
 from grader.sandbox.packages import SERVER_KINDS, installed, locate, share
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 START_SECONDS = 120.0
 CONTROL = 3
 
 
 @cache
-def _lasting_thread() -> concurrent.futures.ThreadPoolExecutor:
+def _lasting_thread() -> ThreadPoolExecutor:
     # The kernel ends a server when the thread that started it ends; threads of pools do that.
-    return concurrent.futures.ThreadPoolExecutor(1, "fork server starter")
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(1, "fork server starter")
 
 
 def _start(command: Sequence[str], environment: Mapping[str, str], handle: int) -> subprocess.Popen[bytes]:
