@@ -22,7 +22,7 @@ COMMANDS = ("check", "grade", "report", "validate", "pack", "schema")
 class Help(argparse.HelpFormatter):
     """Help as wide as the terminal.
 
-    The base class asks for the width by a module that takes longer to import than all else here, and it does so
+    The base class asks for the width by a module that takes longer to import than all else here, and does so
     whenever an argument is added.
     """
 

@@ -1,8 +1,7 @@
-"""The Result record: one frozen, versioned record per submission, its view for students, and its Summary."""
+"""The Result record: one frozen, versioned record per submission, and its view for students."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from math import isfinite
 from pathlib import PurePath
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 SCHEMA = "grader.result/1"
 
@@ -287,30 +286,6 @@ class Result:
     def _broken(self) -> tuple[str, ...]:
         return rank_broken(self.cases, self.exercise.get("clauses", {}))
 
-    def outline(self) -> Outline:
-        """What the record shares with the others of its pack."""
-        cases = tuple([CaseOutline(c.id, c.title, c.clause, c.visibility) for c in self.cases])
-        return Outline(self.exercise, cases)
-
-    def summary(self) -> Summary:
-        """What the class's page, the gradebook and the command line need of the record."""
-        return Summary(
-            outline=_digest(
-                _dumps(self.exercise), tuple([(c.id, c.title, c.clause, c.visibility) for c in self.cases])
-            ),
-            pack=str(self.exercise.get("pack", "")),
-            submission=self.submission,
-            status=self.status,
-            score=self.score,
-            max_score=self.max_score,
-            message=self.message,
-            isolation=self.isolation,
-            policy=self.policy,
-            wall_s=self.timing.wall_s,
-            broken=self.broken_clauses(),
-            marks="".join([MARKS.get(c.verdict, FAILED) for c in self.cases]),
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the schema first."""
         begin, end = self._begin(), self._end()
@@ -321,7 +296,7 @@ class Result:
 
     def to_json(self) -> str:
         """One line of JSON without NaN or infinity, fit for UTF-8."""
-        begin, end = _dumps(self._begin()), _dumps(self._end())
+        begin, end = dumps(self._begin()), dumps(self._end())
         # The cases are most of the record, and most of their text is the same in every record of a pack.
         cases = ", ".join(map(_case_json, self.cases))
         return fit_for_utf8(f'{begin[:-1]}, "cases": [{cases}], {end[1:]}')
@@ -367,26 +342,26 @@ class Result:
         """
         if data["schema"] != SCHEMA:
             raise ValueError(f"expected a record of schema {SCHEMA}, found {data['schema']!r}")
-        kept = _known(Result, data)
+        kept = known_keys(Result, data)
         cases = []
         for case in kept["cases"]:
-            known = _known(CaseResult, case)
+            known = known_keys(CaseResult, case)
             error = known.get("error")
-            known["error"] = CaseError(**_known(CaseError, error)) if error else None
+            known["error"] = CaseError(**known_keys(CaseError, error)) if error else None
             cases.append(CaseResult(**known))
         return Result(
             **{
                 **kept,
-                "submission": _submission(kept["submission"]),
-                "isolation": _isolation(kept["isolation"]),
-                "adjustments": tuple(Adjustment(**_known(Adjustment, a)) for a in kept["adjustments"]),
-                "policy": _policy(kept["policy"]),
+                "submission": read_submission(kept["submission"]),
+                "isolation": read_isolation(kept["isolation"]),
+                "adjustments": tuple(Adjustment(**known_keys(Adjustment, a)) for a in kept["adjustments"]),
+                "policy": read_policy(kept["policy"]),
                 "cases": tuple(cases),
                 "diagnoses": tuple(kept["diagnoses"]),
                 "notes": tuple(kept["notes"]),
-                "output": Output(**_known(Output, kept["output"])),
-                "hidden_output": Output(**_known(Output, kept["hidden_output"])),
-                "timing": Timing(**_known(Timing, kept["timing"])),
+                "output": Output(**known_keys(Output, kept["output"])),
+                "hidden_output": Output(**known_keys(Output, kept["hidden_output"])),
+                "timing": Timing(**known_keys(Timing, kept["timing"])),
             }
         )
 
@@ -396,7 +371,7 @@ def _names(record: type) -> frozenset[str]:
     return frozenset(f.name for f in fields(record))
 
 
-def _known(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
+def known_keys(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """The part of the data that this version of the record knows. Raises TypeError."""
     if not isinstance(data, Mapping):
         raise TypeError(f"expected keys and values, found {type(data).__name__}")
@@ -404,20 +379,20 @@ def _known(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key in names}
 
 
-def _submission(data: Mapping[str, Any]) -> SubmissionInfo:
-    known = _known(SubmissionInfo, data)
+def read_submission(data: Mapping[str, Any]) -> SubmissionInfo:
+    known = known_keys(SubmissionInfo, data)
     return SubmissionInfo(**known | {"members": tuple(known["members"])})
 
 
-def _isolation(data: Mapping[str, Any]) -> Isolation:
-    known = _known(Isolation, data)
+def read_isolation(data: Mapping[str, Any]) -> Isolation:
+    known = known_keys(Isolation, data)
     return Isolation(**known | {"layers": tuple(known["layers"])})
 
 
-def _policy(data: Mapping[str, Any]) -> PolicyResult:
-    known = _known(PolicyResult, data)
+def read_policy(data: Mapping[str, Any]) -> PolicyResult:
+    known = known_keys(PolicyResult, data)
     for key in ("violations", "suspicions"):
-        known[key] = tuple(Violation(**_known(Violation, v)) for v in known.get(key, ()))
+        known[key] = tuple(Violation(**known_keys(Violation, v)) for v in known.get(key, ()))
     return PolicyResult(**known)
 
 
@@ -426,7 +401,7 @@ def _policy(data: Mapping[str, Any]) -> PolicyResult:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def _dumps(value: Any) -> str:
+def dumps(value: Any) -> str:
     return _encode(value)
 
 
@@ -458,11 +433,11 @@ _EMPTY = '""'
 @lru_cache(maxsize=4_096)
 def _case_begin(*values: str) -> str:
     names = ("id", "group", "title", "clause", "visibility", "verdict")
-    return _dumps(dict(zip(names, values, strict=True)))[:-1]
+    return dumps(dict(zip(names, values, strict=True)))[:-1]
 
 
 def _number(value: float | None) -> str:
-    return repr(value) if type(value) is float and isfinite(value) else _dumps(value)
+    return repr(value) if type(value) is float and isfinite(value) else dumps(value)
 
 
 def _details_json(details: Mapping[str, Any]) -> str:
@@ -470,162 +445,8 @@ def _details_json(details: Mapping[str, Any]) -> str:
         return "{}"
     inputs = details.get("inputs")
     if not isinstance(inputs, Shared) or next(iter(details)) != "inputs":
-        return _dumps(details)
+        return dumps(details)
     if "json" not in inputs.made:
-        inputs.made["json"] = _dumps(inputs)
-    rest = _dumps({key: value for key, value in details.items() if key != "inputs"})
+        inputs.made["json"] = dumps(inputs)
+    rest = dumps({key: value for key, value in details.items() if key != "inputs"})
     return f'{{"inputs": {inputs.made["json"]}{", " if len(details) > 1 else ""}{rest[1:]}'
-
-
-# --- Summaries ------------------------------------------------------------------------------------
-
-
-PASSED, FAILED, SKIPPED, FAULT = "+", "x", "-", "?"
-MARKS: Mapping[str, str] = {"passed": PASSED, "skipped": SKIPPED, "grader_fault": FAULT}
-
-
-class CaseOutline(NamedTuple):
-    """What is the same of a case whoever is graded."""
-
-    id: str
-    title: str
-    clause: str
-    visibility: str
-
-
-@dataclass(frozen=True)
-class Outline:
-    """What the records of a pack share: the exercise as in `Result`, and the cases in their order."""
-
-    exercise: Mapping[str, Any]
-    cases: tuple[CaseOutline, ...]
-
-    @property
-    def digest(self) -> str:
-        """The same for outlines that are the same."""
-        return _digest(_dumps(self.exercise), self.cases)
-
-
-@lru_cache(maxsize=64)
-def _digest(exercise: str, cases: tuple[tuple[str, ...], ...]) -> str:
-    text = exercise + _dumps(cases)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A Result record in short: a row of a class.
-
-    Attributes:
-        outline: The digest of its `Outline`.
-        pack: The pack's id.
-        wall_s: Seconds on the clock.
-        broken: As `Result.broken_clauses`.
-        marks: A sign for each case of the outline: ``+`` passed, ``x`` failed, ``-`` skipped, ``?`` a fault
-            of the grader.
-
-    The other attributes are those of the record.
-    """
-
-    outline: str
-    pack: str
-    submission: SubmissionInfo
-    status: Status
-    score: float | None
-    max_score: float
-    message: str
-    isolation: Isolation
-    policy: PolicyResult
-    wall_s: float
-    broken: tuple[str, ...]
-    marks: str
-
-    def to_json(self) -> str:
-        """One line of JSON, fit for UTF-8."""
-        policy = {
-            **vars(self.policy),
-            "violations": [vars(v) for v in self.policy.violations],
-            "suspicions": [vars(v) for v in self.policy.suspicions],
-        }
-        parts = {"submission": vars(self.submission), "isolation": vars(self.isolation), "policy": policy}
-        return fit_for_utf8(_dumps({**vars(self), **parts}))
-
-    @staticmethod
-    def from_json(text: str) -> Summary:
-        """What `to_json` wrote; unknown keys are left out.
-
-        Raises:
-            KeyError, TypeError, ValueError: The text is no summary.
-        """
-        known = _known(Summary, json.loads(text))
-        return Summary(
-            **known
-            | {
-                "submission": _submission(known["submission"]),
-                "isolation": _isolation(known["isolation"]),
-                "policy": _policy(known["policy"]),
-                "broken": tuple(known["broken"]),
-            }
-        )
-
-
-@dataclass(frozen=True)
-class Record:
-    """A Result record as text, with its summary: what a worker sends and a gradebook keeps.
-
-    Attributes:
-        text: As `Result.to_json` gives it.
-    """
-
-    text: str
-    summary: Summary
-
-    @staticmethod
-    def of(result: Result) -> Record:
-        """The text of a record and its summary."""
-        return Record(result.to_json(), result.summary())
-
-    def to_bytes(self) -> bytes:
-        """One JSON document: the record, and the summary as its last key."""
-        return f"{self.text[:-1]}{_SUMMARY}{self.summary.to_json()}}}".encode()
-
-    @staticmethod
-    def from_bytes(data: bytes) -> Record:
-        """What `to_bytes` gave; the record itself is not parsed.
-
-        Raises:
-            KeyError, TypeError, ValueError: The data is nothing of that kind.
-        """
-        # Within a text of JSON a quotation mark has a backslash before it, so no text holds the key.
-        text, key, summary = data.decode().rpartition(_SUMMARY)
-        if not key:
-            raise ValueError("a record without a summary")
-        return Record(text + "}", Summary.from_json(summary[:-1]))
-
-    @property
-    def result(self) -> Result:
-        """The whole record. Raises KeyError, TypeError or ValueError when it is none."""
-        return Result.from_dict(json.loads(self.text))
-
-    @property
-    def submission(self) -> SubmissionInfo:
-        """As in the record."""
-        return self.summary.submission
-
-    @property
-    def status(self) -> Status:
-        """As in the record."""
-        return self.summary.status
-
-    @property
-    def score(self) -> float | None:
-        """As in the record."""
-        return self.summary.score
-
-    @property
-    def message(self) -> str:
-        """As in the record."""
-        return self.summary.message
-
-
-_SUMMARY = ', "summary": '

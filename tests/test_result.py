@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from grader.result import (
     BEGIN,
-    FAILED,
     HIDDEN_MESSAGES,
-    PASSED,
     SCHEMA,
     Adjustment,
     CaseError,
@@ -22,7 +20,6 @@ from grader.result import (
     Isolation,
     Output,
     PolicyResult,
-    Record,
     Result,
     Shared,
     SubmissionInfo,
@@ -31,6 +28,7 @@ from grader.result import (
     Violation,
     rank_broken,
 )
+from grader.summary import FAILED, PASSED, Outline, Record, Summary
 
 texts = st.text(max_size=20)
 points = st.floats(0, 100).map(lambda x: round(x, 6))
@@ -131,7 +129,7 @@ def test_numbers_keep_their_form(value: Any) -> None:
 
 @given(results)
 def test_a_record_in_short_is_what_the_record_says(result: Result) -> None:
-    made = result.summary()
+    made = Summary.of(result)
     assert made.submission == result.submission and made.policy == result.policy
     assert (made.status, made.score, made.max_score, made.message) == (
         result.status,
@@ -142,8 +140,8 @@ def test_a_record_in_short_is_what_the_record_says(result: Result) -> None:
     assert made.broken == result.broken_clauses()
     assert [mark == FAILED for mark in made.marks] == [c.failed for c in result.cases]
     assert [mark == PASSED for mark in made.marks] == [c.verdict == "passed" for c in result.cases]
-    assert [c.id for c in result.outline().cases] == [c.id for c in result.cases]
-    assert made.outline == result.outline().digest
+    assert [c.id for c in Outline.of(result).cases] == [c.id for c in result.cases]
+    assert made.outline == Outline.of(result).digest
 
 
 @given(results)
@@ -161,14 +159,14 @@ def test_a_record_as_text_survives_its_way_from_a_worker(result: Result) -> None
         again.score,
         again.message,
     )
-    assert replace(read.summary, outline="") == replace(again.summary(), outline="")
+    assert replace(read.summary, outline="") == replace(Summary.of(again), outline="")
 
 
 def test_no_text_of_a_record_is_taken_for_its_summary() -> None:
     text = ', "summary": {"status": "passed"}}'
     record = replace(Result.from_dict(_small()), message=text, notes=(text,), counterexample={"summary": 1})
     read = Record.from_bytes(Record.of(record).to_bytes())
-    assert read.result == record and read.summary == record.summary()
+    assert read.result == record and read.summary == Summary.of(record)
 
 
 @pytest.mark.parametrize("bad", [b"", b"{}", b'{"schema": 1}', b'{"a": 1, "summary": []}', b"\xff", b"[]"])
@@ -179,10 +177,10 @@ def test_bytes_that_are_no_record_are_refused(bad: bytes) -> None:
 
 @given(results, results)
 def test_outlines_that_differ_have_different_digests(one: Result, other: Result) -> None:
-    same = json.dumps([one.exercise, one.outline().cases]) == json.dumps(
-        [other.exercise, other.outline().cases]
+    same = json.dumps([one.exercise, Outline.of(one).cases]) == json.dumps(
+        [other.exercise, Outline.of(other).cases]
     )
-    assert (one.outline().digest == other.outline().digest) == same
+    assert (Outline.of(one).digest == Outline.of(other).digest) == same
 
 
 @given(results)

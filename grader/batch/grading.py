@@ -17,7 +17,8 @@ from grader.gradebook.journal import Gradebook, Known, place_of
 from grader.intake.folders import with_suffix
 from grader.intake.submission import Submission
 from grader.report import files
-from grader.result import Record, Result, Summary
+from grader.result import Result
+from grader.summary import Record, Summary
 
 
 @dataclass(frozen=True)

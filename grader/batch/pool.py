@@ -18,7 +18,8 @@ from grader.batch.runner import Runner
 from grader.batch.worker import grade
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
-from grader.result import Record, Result
+from grader.result import Result
+from grader.summary import Record
 
 # Starting a worker costs as much as grading some submissions does.
 SUBMISSIONS_PER_WORKER = 8

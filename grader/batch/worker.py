@@ -20,7 +20,8 @@ from grader.batch.runner import Runner
 from grader.exercise import pack as packs
 from grader.intake.submission import Submission
 from grader.report.files import write_pages
-from grader.result import Record, Result
+from grader.result import Result
+from grader.summary import Record
 
 PR_SET_PDEATHSIG = 1
 

@@ -2,8 +2,8 @@
 
 A block begins with the length of its plan (8 bytes, little-endian), then the plan as JSON:
 ``{"layouts": [LAYOUT, ...], "steps": [STEP, ...]}``.
-A layout is ``[DTYPE, SHAPE, STRIDES, LENGTH, READ_ONLY]``, STRIDES in bytes (null for C order) and LENGTH that
-of the memory in which such an array lies. A step is the list of a call's arguments, or the number of the step
+A layout is ``[DTYPE, SHAPE, STRIDES, LENGTH, READ_ONLY]``, with STRIDES in bytes (null for C order) and the
+LENGTH of memory that such an array takes. A step is the list of a call's arguments, or the number of the step
 whose answer is looked at once more. An argument is a number, or ``[LAYOUT'S NUMBER, OFFSET]`` with the offset
 of the array's first element from where the arrays begin: the first multiple of 64 after the plan.
 

@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from grader.errors import GraderError
-from grader.result import BEGIN, Outline, Record, Result, Summary
+from grader.result import BEGIN, Result
+from grader.summary import Outline, Record, Summary
 
 FILE = "gradebook.sqlite"
 
@@ -206,8 +207,8 @@ class Gradebook:
             summary = _summary(text)
             if summary is None or summary.outline not in outlines:
                 result = self._read(name, self._record(number))
-                summary = result.summary()
-                outlines.setdefault(summary.outline, result.outline())
+                summary = Summary.of(result)
+                outlines.setdefault(summary.outline, Outline.of(result))
             yield summary, outlines[summary.outline]
 
     def _records(self) -> Iterator[tuple[str, str]]:

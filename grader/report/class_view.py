@@ -12,7 +12,8 @@ from grader import __version__
 from grader.report.figures import number, short_digest
 from grader.report.submission_view import MAX_LISTED, clause_titles, share_of_marks
 from grader.report.texts import STATUS_WORDS, one_line
-from grader.result import FAILED, FAULT, PASSED, CaseOutline, Outline, Result, Summary
+from grader.result import Result
+from grader.summary import FAILED, FAULT, PASSED, CaseOutline, Outline, Summary
 
 # A submission's line, and what it shares with others; one object for all that share it.
 ClassRow = tuple[Summary, Outline]
@@ -69,9 +70,9 @@ def class_rows(results: Iterable[Result]) -> list[ClassRow]:
     outlines: dict[str, Outline] = {}
     rows = []
     for result in results:
-        summary = result.summary()
+        summary = Summary.of(result)
         if summary.outline not in outlines:
-            outlines[summary.outline] = result.outline()
+            outlines[summary.outline] = Outline.of(result)
         rows.append((summary, outlines[summary.outline]))
     return rows
 

@@ -12,7 +12,8 @@ from grader.report.class_view import ClassRow, class_rows
 from grader.report.html import page_of_rows, student_page, teacher_page
 from grader.report.submission_view import Memo
 from grader.report.tables import gradebook_csv, jsonl
-from grader.result import Result, Summary
+from grader.result import Result
+from grader.summary import Summary
 
 RESULTS, CSV, INDEX = "results.jsonl", "gradebook.csv", "index.html"
 STUDENTS, TEACHER = "students", "teacher"

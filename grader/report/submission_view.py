@@ -12,17 +12,8 @@ from markupsafe import Markup
 from grader.report.figures import number, plural
 from grader.report.safe import safe, safe_line, safe_text
 from grader.report.texts import one_line
-from grader.result import (
-    UNJUDGED,
-    Adjustment,
-    CaseOutline,
-    CaseResult,
-    Output,
-    Result,
-    Shared,
-    Summary,
-    Violation,
-)
+from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, Violation
+from grader.summary import CaseOutline, Summary
 
 # A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
 # output leave is for the details of failing cases, of which the first come first.

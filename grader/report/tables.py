@@ -7,7 +7,8 @@ import io
 from collections.abc import Iterable, Iterator
 
 from grader.report.texts import csv_cell, one_line
-from grader.result import Result, Summary
+from grader.result import Result
+from grader.summary import Summary
 
 
 def jsonl(results: Iterable[Result]) -> Iterator[str]:

@@ -15,7 +15,8 @@ from rich.text import Text
 
 from grader.report.figures import points
 from grader.report.texts import clean
-from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result, Summary
+from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result
+from grader.summary import Summary
 
 SIGNS: Mapping[str, tuple[str, str]] = {
     "passed": ("✓", "green"),

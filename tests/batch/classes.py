@@ -9,7 +9,8 @@ from support.small import MUTATES, RIGHT, WRONG
 
 from grader.intake.folders import collect
 from grader.intake.submission import Submission
-from grader.result import Record, Result
+from grader.result import Result
+from grader.summary import Record
 
 SOURCES = {
     "ann": RIGHT,

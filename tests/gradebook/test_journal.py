@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from grader.errors import GraderError
 from grader.gradebook.journal import FILE, Gradebook, place_of
-from grader.result import Isolation, Record, Result, SubmissionInfo
+from grader.result import Isolation, Result, SubmissionInfo
+from grader.summary import Outline, Record, Summary
 
 
 def result(name: str = "ann", score: float | None = 1.0, **keys: Any) -> Result:
@@ -202,8 +203,8 @@ def test_results_in_short_are_those_of_the_whole_records(tmp_path: Path) -> None
         for one in [result("ann", 0.0), *made]:
             book.add(one)
         rows = list(book.summaries())
-    assert [s for s, _ in rows] == [one.summary() for one in made]
-    assert [o for _, o in rows] == [one.outline() for one in made]
+    assert [s for s, _ in rows] == [Summary.of(one) for one in made]
+    assert [o for _, o in rows] == [Outline.of(one) for one in made]
     assert rows[0][1] is rows[1][1], "what is the same is kept once"
 
 
@@ -217,7 +218,7 @@ def test_without_a_summary_the_record_is_read(tmp_path: Path, summary: object) -
         db.execute("UPDATE results SET summary = ?", (summary,))
     db.close()
     with Gradebook(tmp_path, "row_scale") as book:
-        assert [s for s, _ in book.summaries()] == [one.summary() for one in made]
+        assert [s for s, _ in book.summaries()] == [Summary.of(one) for one in made]
 
 
 def test_a_gradebook_of_before_there_were_summaries_goes_on(tmp_path: Path) -> None:
@@ -229,7 +230,7 @@ def test_a_gradebook_of_before_there_were_summaries_goes_on(tmp_path: Path) -> N
     db.close()
     for _ in range(2):
         with Gradebook(tmp_path, "row_scale") as book:
-            assert [s for s, _ in book.summaries()] == [made.summary()]
+            assert [s for s, _ in book.summaries()] == [Summary.of(made)]
             assert list(book.newest()) == [made]
             book.add(made)
 
