@@ -92,8 +92,17 @@ def _show(
     words += ["--root", str(chosen.root)] if chosen.root else []
     show(
         console,
-        check_report(result, show_all=chosen.all, source=submission.source or "", command=shlex.join(words)),
+        check_report(
+            result, show_all=chosen.all, source=submission.source or "", command=" ".join(map(_quoted, words))
+        ),
     )
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell; signs that would act on the terminal are written as escapes."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + word.encode("unicode_escape").decode("ascii").replace("'", "\\'") + "'"
 
 
 def _check_status(results: list[Result], fault: bool) -> int:

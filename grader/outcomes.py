@@ -150,7 +150,7 @@ class Execution:
         cpu_s: Processor time of all children, as the kernel counted it.
         call_cpu_s: Processor time of load and calls, as the children report.
         children: How many processes it took.
-        truncated: Captured output was cut.
+        truncated: Where captured output was cut: ``load`` and the phases' names.
     """
 
     report: Mapping[str, Any] | None
@@ -160,4 +160,4 @@ class Execution:
     cpu_s: float = 0.0
     call_cpu_s: float = 0.0
     children: int = 0
-    truncated: bool = False
+    truncated: frozenset[str] = frozenset()

@@ -206,12 +206,18 @@ class Output:
 class Timing:
     """Seconds: on the clock, and of processor time in the submission's processes.
 
-    ``calls_s`` is the processor time of loading and of the calls alone, as the child reports it.
+    ``calls_s`` is the processor time of loading and of the calls alone, as the child reports it; ``public_s``
+    that of loading and the public calls.
     """
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
     calls_s: float = 0.0
+    public_s: float = 0.0
+
+    def for_student(self) -> Timing:
+        """Loading and public calls alone: how long a hidden call takes can tell what it was asked."""
+        return Timing(self.public_s, self.public_s, self.public_s, self.public_s)
 
 
 @dataclass(frozen=True)
@@ -270,6 +276,7 @@ class Result:
             submission=replace(self.submission, path=PurePath(self.submission.path).name),
             cases=tuple(cases),
             hidden_output=Output(),
+            timing=self.timing.for_student(),
             policy=replace(self.policy, suspicions=()),
             view="student",
         )

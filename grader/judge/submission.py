@@ -268,10 +268,11 @@ def _adjustments(pack: Pack, policy: PolicyResult, points: float) -> tuple[Adjus
     if policy.status != "violated":
         return ()
     effect = pack.exercise.policy.get("effect", {"no_points": True})
-    lines = sorted({v.line for v in policy.violations})
-    where = f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:8]))}"
+    # A helper that was seen while it ran may have no known line.
+    lines = sorted({v.line for v in policy.violations if v.line})
+    where = f", line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:8]))}" if lines else ""
     helpers = ", ".join(sorted({v.helper for v in policy.violations})[:4])
-    reason = f"a banned helper is used ({helpers}, {where})"
+    reason = f"a banned helper is used ({helpers}{where})"
     if effect.get("note"):
         return ()
     if "deduct" in effect:
@@ -319,8 +320,15 @@ def _finish(
             wall_s=round(wall_s, 6),
             cpu_s=round(execution.cpu_s, 6),
             calls_s=round(execution.call_cpu_s, 6),
+            public_s=round(_public_seconds(execution), 6),
         ),
     )
+
+
+def _public_seconds(execution: Execution) -> float:
+    """Processor time of loading and of the public calls, as the child reports it."""
+    loading = execution.load.cpu_s if execution.load is not None else 0.0
+    return loading + math.fsum(step.cpu_s for step in execution.steps.get("public", ()))
 
 
 def _output(execution: Execution, visibility: str) -> Output:
@@ -329,7 +337,8 @@ def _output(execution: Execution, visibility: str) -> Output:
     stderr = "".join([s.stderr for s in steps])
     if visibility == "public" and execution.load is not None:
         stdout, stderr = execution.load.stdout + stdout, execution.load.stderr + stderr
-    return Output(stdout, stderr, execution.truncated)
+    cut = visibility in execution.truncated or (visibility == "public" and "load" in execution.truncated)
+    return Output(stdout, stderr, cut)
 
 
 def _sentence(

@@ -14,12 +14,14 @@ from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
 from grader.sandbox.ending import Stopped, how_it_ended
 from grader.sandbox.inside import protocol, slots
 from grader.sandbox.layout import Layout
-from grader.sandbox.printed import Printed
+from grader.sandbox.printed import Kept, Position, Printed
 from grader.sandbox.records import Record
 from grader.sandbox.watch import IDLE_FACTOR, TICK_SECONDS, Limits, Watch
 
 MAX_TIMEOUTS = 3
 MAX_CRASHES = 20
+# Beside the phases' names, in what says where output was cut.
+LOAD = "load"
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class _Run:
         self.unrecorded: set[tuple[str, int]] = set()
         self.cpu_s = self.call_cpu_s = self.idle_s = 0.0
         self.children = self.timeouts = self.crashes = 0
-        self.truncated = False
+        self.kept = Kept(limits.output)
+        self.truncated: set[str] = set()
         self.source = program.source.encode("utf-8", "surrogatepass")
         self.slots: dict[str, int] = {}
         slot = slots.FIRST_STEP
@@ -152,7 +155,7 @@ class _Run:
             cpu_s=self.cpu_s,
             call_cpu_s=self.call_cpu_s,
             children=self.children,
-            truncated=self.truncated,
+            truncated=frozenset(self.truncated),
         )
 
     def _something_left(self) -> bool:
@@ -188,6 +191,7 @@ class _Run:
     def _one_child(self) -> bool:
         """Run one child as far as it gets; False when no other one is wanted."""
         self.children += 1
+        self.kept.begin_child()
         layout = Layout(
             source=len(self.source),
             blocks=[len(phase.block) for phase in self.phases],
@@ -273,23 +277,24 @@ class _Run:
 
     # --- reading what a child left ---------------------------------------------------------
 
-    def _printed(self, life: _Life) -> Printed:
-        printed = Printed(life.memory, life.layout.log[0], self.limits.output)
-        self.truncated |= printed.cut
+    def _printed(self, life: _Life, what: str) -> Printed:
+        printed = Printed(life.memory, life.layout.log[0], self.limits.output, self.kept)
+        if printed.cut:
+            self.truncated.add(what)
         return printed
 
     def _take_load(self, life: _Life, stopped: Stopped | None = None, ended: Ended | None = None) -> None:
         if self.load is not None and self.load.callable:
             return
         record = life.record(slots.LOAD)
-        printed = self._printed(life)
+        printed = self._printed(life, LOAD)
+        out, err = printed.take((0, 0), None)
         if record is None or record.state == slots.STARTED:
             state, detail = how_it_ended(stopped, ended, printed.raw, self.program.filename)
-            self.load = LoadOutcome(state, detail=detail, stdout=printed.out(0), stderr=printed.err(0))
+            self.load = LoadOutcome(state, detail=detail, stdout=out, stderr=err)
             return
         said = record.description
         needs = records.text_of(said.get("needs"), 100)
-        out, err = printed.out(record.stdout), printed.err(record.stderr)
         if record.state == slots.DONE:
             names = said.get("names")
             self.load = LoadOutcome(
@@ -327,7 +332,7 @@ class _Run:
         first = life.first[phase.name]
         at, length = life.layout.blocks[self.phases.index(phase)]
         overwritten = _overwritten(phase, life.memory.read(at, length))
-        printed = self._printed(life)
+        printed = self._printed(life, phase.name)
         self._take_findings(life)
         found: list[Record | None] = []
         damaged: set[int] = set()
@@ -391,7 +396,9 @@ class _Run:
             self._take_steps(life, phase, finished=False, stopped=stopped, ended=ended)
         if len(self.steps[phase.name]) == before:
             # It ended outside any call: that costs the next one.
-            state, detail = how_it_ended(stopped, ended, self._printed(life).raw, self.program.filename)
+            state, detail = how_it_ended(
+                stopped, ended, self._printed(life, phase.name).raw, self.program.filename
+            )
             self.steps[phase.name].append(StepOutcome(state, detail=detail))
         number = len(self.steps[phase.name]) - 1
         if self.repeat and number in phase.recorded and (phase.name, number) not in self.unrecorded:
@@ -417,15 +424,17 @@ def _segments(found: Sequence[Record | None], printed: Printed) -> list[tuple[st
     """What was printed in each step: up to where the output of the next one that began starts."""
     if printed.empty:
         return [("", "")] * len(found)
-    outputs: list[tuple[str, str]] = []
-    ends: tuple[int | None, int | None] = (None, None)
+    ends: list[Position | None] = []
+    following: Position | None = None
     for record in reversed(found):
-        if record is None:
-            outputs.append(("", ""))
-            continue
-        outputs.append((printed.out(record.stdout, ends[0]), printed.err(record.stderr, ends[1])))
-        ends = (record.stdout, record.stderr)
-    return outputs[::-1]
+        ends.append(following)
+        if record is not None:
+            following = record.stdout, record.stderr
+    ends.reverse()
+    return [
+        printed.take((record.stdout, record.stderr), end) if record is not None else ("", "")
+        for record, end in zip(found, ends, strict=True)
+    ]
 
 
 def _overwritten(phase: Phase, after: bytes) -> dict[int, frozenset[int]]:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Done, grader
 from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, LIMITS, SUBMISSIONS
+from support.commands import Done, grader
 from support.small import build, freeze_exercise, write_exercise
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Done, grader
 from handed_in import SUBMISSIONS
+from support.commands import Done, grader
 
 # Status, verdict of the first case that counts, and what the message must say.
 EXPECTED: dict[str, tuple[str, str, str]] = {

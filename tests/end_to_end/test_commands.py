@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import ROOT, Done, grader
 from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, SUBMISSIONS
+from support.commands import ROOT, Done, grader
 from support.small import RIGHT, WRONG
 
 import grader as package

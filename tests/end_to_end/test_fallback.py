@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import ROOT, grader
 from handed_in import SUBMISSIONS
+from support.commands import ROOT, grader
 
 from grader.batch.runner import Runner
 from grader.exercise.cache import cached_pack

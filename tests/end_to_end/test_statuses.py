@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import grader
+from support.commands import grader
 from support.small import RIGHT, freeze_exercise, write_exercise
 
 

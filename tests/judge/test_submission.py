@@ -432,11 +432,14 @@ def test_answers_of_any_size_give_a_record_that_fits_into_json(pack: Pack, wrong
         assert verdicts(result)["ones_row"] == "wrong_value"
 
 
-def test_output_up_to_the_last_public_call_is_the_students(pack: Pack) -> None:
+@pytest.mark.parametrize("cut", ["load", "public", "hidden"])
+def test_output_up_to_the_last_public_call_is_the_students(pack: Pack, cut: str) -> None:
     loaded = dataclasses.replace(LOADED, stdout="loading ", stderr="careful ")
-    done = execution(pack, lambda *a: returned(right_answer(*a), stdout="call "), load=loaded, truncated=True)
+    done = execution(
+        pack, lambda *a: returned(right_answer(*a), stdout="call "), load=loaded, truncated=frozenset({cut})
+    )
     result = judge(context(pack), done)
     assert result.output.stdout == "loading " + "call " * len(done.steps["public"])
     assert result.output.stderr == "careful "
     assert result.hidden_output.stdout == "call " * len(done.steps["hidden"])
-    assert result.output.truncated
+    assert (result.output.truncated, result.hidden_output.truncated) == (cut != "hidden", cut == "hidden")

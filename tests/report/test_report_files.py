@@ -12,6 +12,7 @@ from test_terminal import case, failing, result
 from grader.errors import GraderError
 from grader.gradebook.journal import Gradebook
 from grader.report import files
+from grader.summary import Summary
 
 
 @pytest.mark.parametrize("present", [[], ["students/", "teacher/"], ["gradebook.sqlite", "notes.txt"]])
@@ -92,7 +93,7 @@ def test_a_gradebook_gives_the_files_that_its_records_give(tmp_path: Path) -> No
             book.add(record)
         told = files.write_gradebook(tmp_path / "book", book, "1.0")
     files.write_class(tmp_path / "records", records, "1.0")
-    assert told == [r.summary() for r in records]
+    assert told == [Summary.of(r) for r in records]
     for name in ("results.jsonl", "gradebook.csv", "index.html"):
         assert (tmp_path / "book" / name).read_bytes() == (tmp_path / "records" / name).read_bytes()
 

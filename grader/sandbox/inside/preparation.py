@@ -32,8 +32,15 @@ def use_libraries() -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
+        # There is one thread and there can be no more: a library that is told to start some ends the process.
+        for name in ("set_num_threads", "set_num_interop_threads"):
+            setattr(torch, name, _ignore_threads)
         t = torch.ones(2, 2, dtype=torch.float64)
         torch.einsum("ij,jk->ik", t, torch.tanh(torch.exp(t @ t)))
+
+
+def _ignore_threads(count: int) -> None:
+    """In the place of torch's function of that purpose."""
 
 
 def make_recorder(rules: Rules, settings: Mapping[str, Any]) -> "Recorder | None":

@@ -1,0 +1,5 @@
+# Tries to loop while the file is loaded.
+
+row_scale = right
+while True:
+    pass
