@@ -58,7 +58,7 @@ def test_a_fault_of_the_grader_is_3_above_all_others(home: Path, tmp_path: Path)
         "            server.SERVER_KINDS = {'numpy': ('no_such_package_here',)}\n"
         "sys.meta_path.insert(0, Hook())\n"
     )
-    from commands import ROOT
+    from support.commands import ROOT
 
     path = f"{tmp_path}:{ROOT}"
     for command in (
