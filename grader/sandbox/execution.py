@@ -96,9 +96,10 @@ class _Life:
 
     def record(self, slot: int) -> Record | None:
         """One record; None when it was never begun or is damaged."""
-        fields = records.read_table(self.memory, slot, 1)[0]
+        table = records.read_table(self.memory, slot, 1)
+        content = records.read_content(self.memory, table, self.layout.data)
         try:
-            return records.read_record(self.memory, fields, self.layout.data, self.layout.room)
+            return records.read_record(content, table[0], self.layout.room)
         except DamagedError:
             return None
 
@@ -337,9 +338,10 @@ class _Run:
         found: list[Record | None] = []
         damaged: set[int] = set()
         table = records.read_table(life.memory, self.slots[phase.name], len(phase.plan))
+        content = records.read_content(life.memory, table, life.layout.data)
         for number, fields in enumerate(table):
             try:
-                found.append(records.read_record(life.memory, fields, life.layout.data, life.layout.room))
+                found.append(records.read_record(content, fields, life.layout.room))
             except DamagedError:
                 damaged.add(number)
                 found.append(None)

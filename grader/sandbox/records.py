@@ -7,7 +7,7 @@ except in Python's integers, and no array is built.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,15 +62,44 @@ def begun(memory: Memory, slot: int) -> bool:
     return any(read_table(memory, slot, 1)[0])
 
 
-def read_record(memory: Memory, fields: Fields, data: tuple[int, int], room: int) -> Record | None:
+@dataclass(frozen=True)
+class Content:
+    """A copy of the part of the memory that records point at.
+
+    Attributes:
+        start: Where it begins in the memory.
+        data: Its bytes.
+    """
+
+    start: int
+    data: bytes
+
+
+def read_content(memory: Memory, table: Sequence[Fields], data: tuple[int, int]) -> Content:
+    """What the entries point at, copied out of the memory in one go.
+
+    Args:
+        memory: The shared memory.
+        table: The entries.
+        data: Where descriptions and data may lie, and the length of that part.
+    """
+    start, size = data
+    spans = [(f[4], f[4] + f[5] + f[6]) for f in table if f[0] > slots.STARTED]
+    inside = [(a, b) for a, b in spans if start <= a <= b <= start + size]
+    if not inside:
+        return Content(start, b"")
+    low, high = min(a for a, _ in inside), max(b for _, b in inside)
+    return Content(low, memory.read(low, high - low))
+
+
+def read_record(content: Content, fields: Fields, room: int) -> Record | None:
     """The record that an entry of the table describes; None when it was never begun.
 
     The child may still live and write: each byte is read once and checked after it was copied.
 
     Args:
-        memory: The shared memory.
+        content: What the entries of its table point at.
         fields: The entry.
-        data: Where descriptions and data may lie, and the length of that part.
         room: How many bytes one record may have there.
 
     Raises:
@@ -82,9 +111,13 @@ def read_record(memory: Memory, fields: Fields, data: tuple[int, int], room: int
     seconds = min(cpu_ns, 10**15) / 1e9
     if state == slots.STARTED:
         return Record(state, None, {}, b"", 0, 0, stdout, stderr, seconds)
-    start, size = data
-    if described + length > room or at < start or at + described + length > start + size:
+    here = at - content.start
+    if described + length > room or here < 0 or here + described + length > len(content.data):
         raise DamagedError("a record is longer than its room")
+    text, rest = (
+        content.data[here : here + described],
+        content.data[here + described : here + described + length],
+    )
     if kind == slots.ARRAY:
         if dtype >= len(slots.DTYPES) or ndim > slots.MAX_DIMS:
             raise DamagedError("an array's description is not of the expected form")
@@ -94,12 +127,9 @@ def read_record(memory: Memory, fields: Fields, data: tuple[int, int], room: int
             count *= n
         if count != length or any(n >= 1 << 63 for n in shape):
             raise DamagedError("an array's bytes are not those of its shape")
-        return Record(
-            state, (name, shape), {}, memory.read(at, length), changed, aliased, stdout, stderr, seconds
-        )
-    description = _description(memory.read(at, described)) if described else {}
-    content = memory.read(at + described, length)
-    return Record(state, None, description, content, changed, aliased, stdout, stderr, seconds)
+        return Record(state, (name, shape), {}, rest, changed, aliased, stdout, stderr, seconds)
+    description = _description(text) if described else {}
+    return Record(state, None, description, rest, changed, aliased, stdout, stderr, seconds)
 
 
 def _description(text: bytes) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from grader.sandbox.records import (
     Fields,
     Record,
     bits,
+    read_content,
     read_failure,
     read_record,
     read_table,
@@ -85,7 +86,8 @@ def described(description: bytes, data: bytes = b"") -> PlainMemory:
 
 
 def find(memory: PlainMemory, number: int = STEP) -> Record | None:
-    return read_record(memory, read_table(memory, number, 1)[0], LAYOUT.data, ROOM)
+    table = read_table(memory, number, 1)
+    return read_record(read_content(memory, table, LAYOUT.data), table[0], ROOM)
 
 
 def record(description: Any, data: bytes = b"") -> Record:
@@ -95,7 +97,7 @@ def record(description: Any, data: bytes = b"") -> Record:
 def value_of(memory: PlainMemory, fields: Fields) -> Any:
     """The value, None for no record, or the refusal; any other exception is a fault of the reader."""
     try:
-        found = read_record(memory, fields, LAYOUT.data, ROOM)
+        found = read_record(read_content(memory, [fields], LAYOUT.data), fields, ROOM)
         if found is None:
             return None
         failure = read_failure(found.description)
@@ -498,3 +500,15 @@ def test_bits_are_numbers() -> None:
 def test_a_reported_time_is_finite() -> None:
     found = find(written(entry(cpu_ns=2**64 - 1)))
     assert found is not None and math.isfinite(found.cpu_s) and found.cpu_s <= 10**6
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2**64 - 1), st.integers(0, 2**20)), max_size=6))
+def test_other_entries_decide_nothing_about_one(others: list[tuple[int, int, int]]) -> None:
+    """However the entries beside it lie, what one points at is read the same."""
+    memory = described(b'{"kind":"int","value":"7"}')
+    honest = read_table(memory, STEP, 1)
+    table = [*honest, *[(state, 0, 0, 0, at, 0, length, *[0] * 9) for state, at, length in others]]
+    content = read_content(memory, table, LAYOUT.data)
+    assert len(content.data) <= LAYOUT.data[1]
+    found = read_record(content, honest[0], ROOM)
+    assert found is not None and read_value(found) == PlainValue("int", 7)

@@ -5,6 +5,7 @@ The block's form is described in `grader.exercise.calls`, which writes it.
 
 import json
 import mmap
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ ALIGNMENT = 64
 
 # Number of the argument, the array, and its shape, strides and dtype before the call.
 Watched = tuple[int, Any, tuple[int, ...], tuple[int, ...], Any]
+# Arguments of a call, and those of them that are watched.
+Prepared = tuple[list[Any], list[Watched]]
 
 
 class Calls:
@@ -47,7 +50,11 @@ class Calls:
                 strides = _ndarray(shape, dtype).strides
             self._layouts.append((tuple(shape), dtype, tuple(strides), read_only, memory_length))
 
-    def arguments(self, call: list[Any]) -> tuple[list[Any], list[Watched]]:
+    def prepare(self, first: int) -> deque[Prepared]:
+        """The arguments of every call from a step on, in order."""
+        return deque([self.arguments(step) for step in self.steps[first:] if _type(step) is _list])
+
+    def arguments(self, call: list[Any]) -> Prepared:
         """The arguments of a call, and what has to be as before afterwards; arrays are views."""
         arguments: list[Any] = []
         watched: list[Watched] = []
@@ -64,7 +71,7 @@ class Calls:
             arguments.append(argument)
         return arguments, watched
 
-    def aliased(self, call: list[Any], ranges: list[tuple[int, int]]) -> int:
+    def aliased(self, step: int, ranges: list[tuple[int, int]]) -> int:
         """A bit for each array argument of a call that shares memory with one of the (low, high) ranges."""
         if not ranges:
             return 0
@@ -77,6 +84,8 @@ class Calls:
         bits = 0
         if not inside:
             return bits
+        call = self.steps[step]
+        assert isinstance(call, list)
         for bit, argument in enumerate(call):
             if _type(argument) is _list:
                 number, offset = argument

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.sandbox.inside import failures, slots, streams
-from grader.sandbox.inside.arguments import Calls, changed_arguments
+from grader.sandbox.inside.arguments import Calls, Prepared, changed_arguments
 from grader.sandbox.inside.imports import ImportGuard
 from grader.sandbox.inside.protocol import CONFINED, LOADED, PHASE_DONE, Judge
 from grader.sandbox.inside.values import Encoder
@@ -141,6 +141,8 @@ class Child:
         calls = Calls(self.memory, *self.job["blocks"][phase["number"]])
         recorded = frozenset(phase["recorded"])
         slot = phase["slot"]
+        # All before the first call: what a call works on drives this code out of the processor's cache.
+        prepared = calls.prepare(phase["first"])
         for number, step in enumerate(calls.steps):
             if number < phase["first"]:
                 continue
@@ -149,12 +151,14 @@ class Child:
             if isinstance(step, int):
                 self.reread(slot + number, step)
             else:
-                self.call(entry, slot + number, number, calls, step, number in recorded)
+                self.call(entry, slot + number, number, calls, prepared.popleft(), number in recorded)
 
-    def call(self, entry: Any, slot: int, number: int, calls: Calls, call: list[Any], recorded: bool) -> None:
+    def call(
+        self, entry: Any, slot: int, number: int, calls: Calls, prepared: Prepared, recorded: bool
+    ) -> None:
         """One call: its answer, or what it raised, as a record."""
         begin = self.stdout.written, self.stderr.written
-        arguments, watched = calls.arguments(call)
+        arguments, watched = prepared
         self.slots.start(slot, *begin)
         recorder = self.recorder if recorded else None
         cpu = _cpu()
@@ -176,7 +180,7 @@ class Child:
                         return
             encoder = Encoder(self.slots.room)
             text = encoder.encode(answer)
-            aliased = calls.aliased(call, encoder.ranges)
+            aliased = calls.aliased(number, encoder.ranges)
             state = slots.TOO_LARGE if encoder.cut else slots.DONE
             self.slots.finish(
                 slot,

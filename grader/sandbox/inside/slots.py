@@ -17,6 +17,7 @@ FIRST = 64
 # data; bits of changed and of aliased arguments; where this record's standard output and error begin;
 # processor time in nanoseconds; up to four dimensions
 RECORD = struct.Struct("<BBBBxxxxQIQQQIIQ4Q")
+BEGIN, BEGIN_AT = struct.Struct("<II"), struct.calcsize("<BBBBxxxxQIQQQ")
 STARTED, DONE, RAISED, TOO_LARGE, OUT_OF_MEMORY = 1, 2, 3, 4, 5
 # Kinds: the description says it, or it is one array.
 DESCRIBED, ARRAY = 0, 1
@@ -49,27 +50,11 @@ class Slots:
         self.room = room
 
     def start(self, slot: int, stdout: int, stderr: int) -> None:
-        """Say that the work on a record begins."""
-        RECORD.pack_into(
-            self._out,
-            FIRST + slot * RECORD.size,
-            STARTED,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            stdout,
-            stderr,
-            0,
-            0,
-            0,
-            0,
-            0,
-        )
+        """Say that the work on a record begins; its entry in the table is empty up to now."""
+        at = FIRST + slot * RECORD.size
+        self._out[at] = STARTED
+        if stdout or stderr:
+            BEGIN.pack_into(self._out, at + BEGIN_AT, stdout, stderr)
         PROGRESS.pack_into(self._out, 0, slot)
 
     def array(
