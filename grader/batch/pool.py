@@ -23,6 +23,8 @@ from grader.summary import Record
 
 # Starting a worker costs as much as grading some submissions does.
 SUBMISSIONS_PER_WORKER = 8
+# How many submissions a worker holds: one that it grades, and the next, so that it never waits for one.
+IN_HAND = 2
 # A submission whose worker dies is tried once more: the machine may have killed it for something else.
 MAX_TRIES = 2
 MAX_FAILED_STARTS = 3
@@ -71,7 +73,7 @@ def fault(pack: Pack, submission: Submission, message: str) -> Result:
 class _Worker:
     """One process and what it works on.
 
-    A thread does the talking: a pipe takes little at a time, and not every platform can wait for several.
+    Two threads do the talking: a pipe takes little at a time, and not every platform can wait for several.
 
     Args:
         pack: The exercise's pack.
@@ -91,22 +93,26 @@ class _Worker:
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-        self.work: Submission | None = None
+        self.work: deque[Submission] = deque()
         self.finished = 0
         self._answers = answers
         self._submissions: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         settings = json.dumps({"reports": str(reports) if reports else None}).encode()
-        self._thread = threading.Thread(target=self._talk, args=(settings, pack.data), daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._talk, args=(settings, pack.data), daemon=True),
+            threading.Thread(target=self._listen, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def begin(self, submission: Submission) -> None:
         """Hand over a submission."""
-        self.work = submission
+        self.work.append(submission)
         self._submissions.put(json.dumps(vars(submission)).encode())
 
     def take(self, answer: bytes) -> Record:
         """The result that its answer is, as text: nobody here needs more."""
-        self.work = None
+        self.work.popleft()
         self.finished += 1
         return Record.from_bytes(answer)
 
@@ -115,24 +121,28 @@ class _Worker:
         self._submissions.put(None)
         self.process.kill()
         self.process.wait()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdout.close()
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
     def _talk(self, *first: bytes) -> None:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        # A process that has ended tells so at the first submission.
+        assert self.process.stdin is not None
+        # That a process has ended is heard by the other thread.
         with contextlib.suppress(OSError):
             for message in first:
                 send(self.process.stdin, message)
-        while (submission := self._submissions.get()) is not None:
-            answer: bytes | None = None
-            with contextlib.suppress(OSError, EOFError):
+            while (submission := self._submissions.get()) is not None:
                 send(self.process.stdin, submission)
-                answer = receive(self.process.stdout)
-            self._answers.put((self, answer))
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        with contextlib.suppress(OSError, EOFError):
+            while True:
+                self._answers.put((self, receive(self.process.stdout)))
+        self._answers.put((self, None))
 
 
 _Answers = queue.SimpleQueue[tuple[_Worker, bytes | None]]
@@ -149,19 +159,24 @@ class _Pool:
         waiting = deque(submissions)
         tries: dict[str, int] = {}
         failed_starts = 0
-        while waiting or any(w.work is not None for w in self.workers):
-            for worker in self.workers:
-                if worker.work is None and waiting:
-                    worker.begin(waiting.popleft())
+        while waiting or any(w.work for w in self.workers):
+            # What is left when few are waiting goes to whoever is free first.
+            for held in range(IN_HAND if len(waiting) > IN_HAND * len(self.workers) else 1):
+                for worker in self.workers:
+                    if len(worker.work) <= held and waiting:
+                        worker.begin(waiting.popleft())
             worker, answer = self._next()
-            submission = worker.work
-            assert submission is not None
             if answer is not None:
                 failed_starts = 0
                 yield worker.take(answer)
                 continue
             worker.end()
             self.workers[self.workers.index(worker)] = _Worker(self.pack, self.reports, self.answers)
+            if not worker.work:
+                continue
+            # It was at work on the first; the next it had not begun.
+            submission = worker.work.popleft()
+            waiting.extendleft(reversed(worker.work))
             tries[submission.id] = tries.get(submission.id, 0) + 1
             failed_starts += worker.finished == 0
             if tries[submission.id] < MAX_TRIES and failed_starts < MAX_FAILED_STARTS:
