@@ -143,7 +143,7 @@ class Execution:
     """Everything that came back.
 
     Attributes:
-        report: The policy check's report as the child wrote it before any of the student's code ran.
+        report: The policy check's report, made in a process in which none of the student's code ran.
         load: How loading went; None when it was not tried.
         steps: Outcomes of each phase's steps.
         findings: What was seen of banned helpers in the recorded calls, as the children report it, unchecked.

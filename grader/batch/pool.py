@@ -171,6 +171,10 @@ class _Pool:
                 yield worker.take(answer)
                 continue
             worker.end()
+            if not worker.work and len(self.workers) > 1:
+                # It had nothing to do, and the others go on without it.
+                self.workers.remove(worker)
+                continue
             self.workers[self.workers.index(worker)] = _Worker(self.pack, self.reports, self.answers)
             if not worker.work:
                 continue

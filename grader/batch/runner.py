@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import random
 import time
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class Runner:
             started.configure(pack.exercise.packages, pack.exercise.policy)
             self._servers[started.kind] = started
         self._phases = [
-            Phase(name, block, pack.plans[name], _largest_answer(pack, name))
+            Phase(name, block, pack.plans[name], *_answer_sizes(pack, name))
             for name, block in pack.blocks.items()
         ]
         limits = pack.exercise.limits
@@ -138,7 +139,7 @@ class Runner:
             limits = self._limits
             if kind == "torch":
                 # A recorded call may take all of its time and then be made once more.
-                spare = sum(len(phase.recorded) for phase in phases) * limits.seconds_per_call
+                spare = sum(len(phase.recorded or ()) for phase in phases) * limits.seconds_per_call
                 limits = replace(limits, spare_seconds=spare)
             execution = execute(
                 server, program, phases, limits, report=analysis.report, repeat=kind == "torch"
@@ -183,15 +184,16 @@ class Runner:
         return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
 
 
-def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...]:
-    """Numbers of the calls to record.
+def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...] | None:
+    """Numbers of the calls to record; None for all.
 
     Where recording costs little that is every call. With torch it costs several times the call itself: a few
-    of the larger half of the calls, which no submission can foresee, as the choice hangs on the whole pack.
+    of the larger half of the calls, which can't be foreseen when a submission is written, as the choice hangs
+    on the whole pack.
     """
-    calls = [n for n, step in enumerate(phase.plan) if not isinstance(step, int)]
     if kind != "torch":
-        return tuple(calls)
+        return None
+    calls = [n for n, step in enumerate(phase.plan) if not isinstance(step, int)]
 
     def size(number: int) -> int:
         step = phase.plan[number]
@@ -201,13 +203,10 @@ def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...]
     return tuple(sorted(chosen.sample(larger, min(RECORDED_CALLS, len(larger)))))
 
 
-def _largest_answer(pack: Pack, phase: str) -> int:
+def _answer_sizes(pack: Pack, phase: str) -> tuple[int, int]:
+    """Bytes of a phase's largest expected answer and of all, were they of the largest dtype."""
     sizes = [0]
     for case in pack.cases:
         if case.visibility == phase:
-            for shape in case.shapes:
-                count = 1
-                for n in shape:
-                    count *= n
-                sizes.append(count * 16)
-    return max(sizes)
+            sizes += [16 * math.prod(shape) for shape in case.shapes]
+    return max(sizes), sum(sizes)

@@ -60,9 +60,9 @@ def compare(
         raise ValueError(f"can't compare the shapes {obtained.shape} and {expected.shape}")
     if obtained.size == 0:
         return Comparison(0.0, 0.0, 0, 0, 0, ())
-    got = obtained.astype(np.float64)
-    want = expected.astype(np.float64)
     with np.errstate(all="ignore"):
+        got = obtained.astype(np.float64)
+        want = expected.astype(np.float64)
         difference = np.asarray(np.abs(got - want))
     largest = float(difference.max())
     if largest <= tolerance * scale:

@@ -36,7 +36,8 @@ def plain(array: Array) -> Any:
             return [clean(v) for v in value]
         return value if math.isfinite(value) else str(value)
 
-    return clean(array.astype(np.float64).tolist())
+    with np.errstate(all="ignore"):
+        return clean(array.astype(np.float64).tolist())
 
 
 def _plain_number(value: Any) -> float | str:

@@ -121,8 +121,8 @@ class PhaseJudge:
             outcomes: The outcomes of the phase's steps.
             changed_elsewhere: As `judge_case` takes it.
         """
-        vector, odd = self._vector(outcomes)
         with np.errstate(all="ignore"):
+            vector, odd = self._vector(outcomes)
             magnitudes = self._answers.largest(np.abs(vector))
             finite = np.isfinite(magnitudes)
             ready = {step for step, number in self._places.items() if finite[number]} - odd

@@ -22,6 +22,8 @@ else:
 MOST_FINDINGS = 50
 LAST_LINE = 2_000_000
 TAMPERING = "tampering"
+# The phase whose findings say no more than the rule.
+HIDDEN = "hidden"
 # What a submission can interfere with, and how it is told.
 TAMPERED: Mapping[str, str] = {
     "function mode": "took away what watches torch's functions",
@@ -29,6 +31,7 @@ TAMPERED: Mapping[str, str] = {
     "handlers": "replaced what watches torch",
     "wrapper": "put other functions in the place of a library's, or undid what watches them",
     "recorder": "turned off what watches library calls",
+    "failed": "could not be watched, perhaps for a fault of the grader's own",
     "unwatched": "crashed or ran out of time in a call that was watched, and not when it was made unwatched",
 }
 
@@ -67,7 +70,7 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
     Args:
         report: What `grader.policy.analysis.analyze` gave.
         findings: What `Recorder.findings` and `Recorder.tampered` gave, in one list. Hostile: what has not
-            their form or names no rule's helper is dropped.
+            their form or names no rule's helper is dropped. ``phase`` says in which phase one was seen.
         rules: The rules of the exercise.
 
     Returns:
@@ -89,6 +92,11 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
             continue
         entry = _violation(item, rules)
         if entry is None:
+            continue
+        if item.get("phase") == HIDDEN:
+            # Names and lines come from a process that has seen hidden inputs: only the rule may be told.
+            if all(entry["rule"] != other["rule"] for other in [*violations, *ran]):
+                ran.append(_entry(_hidden(rules, str(entry["rule"]))))
             continue
         place = entry["rule"], entry["line"]
         notes = [note for note in notes if not _same(note, entry)]
@@ -131,6 +139,13 @@ def _sign(item: object) -> dict[str, object] | None:
         return None
     what = item.get("helper")
     return _entry(tampering(what, _line(item))) if type(what) is str and what in TAMPERED else None
+
+
+def _hidden(rules: Rules, rule_id: str) -> Finding:
+    """What is told of a helper that ran only in hidden checks."""
+    rule = next(rule for rule in rules.rules if rule.id == rule_id)
+    message = f"In a hidden check, {rule.kind} ran; {rule.advice}"
+    return {"rule": rule.id, "helper": rule.title, "operator": "", "line": 0, "message": message}
 
 
 def _line(item: dict[object, object]) -> int:

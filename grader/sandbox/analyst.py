@@ -9,8 +9,9 @@ from typing import Any
 
 from grader.sandbox import records
 from grader.sandbox.children import Child, Memory, SandboxError, Server
-from grader.sandbox.ending import Stopped, check_confined, how_it_ended
+from grader.sandbox.ending import KILLED, Stopped, check_confined, how_it_ended
 from grader.sandbox.inside.analyst import LENGTH
+from grader.sandbox.inside.protocol import ANALYST
 from grader.sandbox.watch import TICK_SECONDS, Limits, Watch
 
 ROOM = 16 << 20
@@ -18,8 +19,6 @@ ROOM = 16 << 20
 SOURCES_PER_PROCESS = 200
 SECONDS = 20.0
 TRIES = 2
-# The exit code of a process that was ended by SIGKILL, a name that Python lacks on Windows.
-KILLED = -9
 TOO_COMPLEX = {
     "rule": "too_complex",
     "helper": "",
@@ -123,7 +122,7 @@ class Analyst:
         if self._child is None or self._memory is None:
             memory = self._server.memory(ROOM)
             # The judge watches the time of each source; the process as a whole may live long.
-            job = {"role": "analyst", "memory": self._limits.memory, "seconds": None}
+            job = {"role": ANALYST, "memory": self._limits.memory, "seconds": None}
             try:
                 self._child = self._server.start(job, memory)
             except BaseException:
@@ -136,7 +135,7 @@ class Analyst:
         ended = child.reap()
         self.close()
         check_confined(ended)
-        if stopped is None and ended.code == KILLED:
+        if stopped is None and ended.code == -KILLED:
             return None
         _state, detail = how_it_ended(stopped, ended, "", filename)
         return Analysis({}, problem=f"the policy check ended early: {detail}", cpu_s=ended.cpu_s)

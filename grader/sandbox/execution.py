@@ -20,6 +20,8 @@ from grader.sandbox.watch import IDLE_FACTOR, TICK_SECONDS, Limits, Watch
 
 MAX_TIMEOUTS = 3
 MAX_CRASHES = 20
+# How many findings about banned helpers are taken from a submission's children.
+MAX_FINDINGS = 100
 # Beside the phases' names, in what says where output was cut.
 LOAD = "load"
 
@@ -40,6 +42,13 @@ class Program:
     module: str
     entry: str
 
+    def to_bytes(self) -> bytes:
+        """As it stands in the memory that the child shares.
+
+        Not in what the fork server is told: its memory, freed parts included, is every later child's too.
+        """
+        return json.dumps(vars(self), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -50,14 +59,16 @@ class Phase:
         block: Plan and arrays, see `grader.exercise.calls`.
         plan: The same plan as placed arguments.
         answer_bytes: Size of the largest expected answer.
-        recorded: Numbers of the steps in which the use of banned helpers is looked for.
+        answers_bytes: Size of all expected answers together.
+        recorded: Numbers of the steps in which the use of banned helpers is looked for; None for all.
     """
 
     name: str
     block: bytes
     plan: list[list[PlacedArgument] | int]
     answer_bytes: int
-    recorded: tuple[int, ...] = ()
+    answers_bytes: int
+    recorded: tuple[int, ...] | None = ()
 
 
 def execute(
@@ -128,13 +139,13 @@ class _Run:
         self.repeat = repeat
         self.load: LoadOutcome | None = None
         self.steps: dict[str, list[StepOutcome]] = {phase.name: [] for phase in phases}
-        self.findings: list[Any] = []
+        self.findings: dict[tuple[str, ...], Mapping[str, Any]] = {}
         self.unrecorded: set[tuple[str, int]] = set()
         self.cpu_s = self.call_cpu_s = self.idle_s = 0.0
         self.children = self.timeouts = self.crashes = 0
         self.kept = Kept(limits.output)
         self.truncated: set[str] = set()
-        self.source = program.source.encode("utf-8", "surrogatepass")
+        self.source = program.to_bytes()
         self.slots: dict[str, int] = {}
         slot = slots.FIRST_STEP
         for phase in phases:
@@ -147,12 +158,12 @@ class _Run:
         while self._one_child() and self._something_left():
             pass
         if any(self.steps[name][number].state == "returned" for name, number in self.unrecorded):
-            self.findings.append(_sign("unwatched"))
+            self.findings["unwatched",] = _sign("unwatched")
         return Execution(
             report=self.report,
             load=self.load,
             steps=self.steps,
-            findings=tuple(self.findings),
+            findings=tuple(self.findings.values()),
             cpu_s=self.cpu_s,
             call_cpu_s=self.call_cpu_s,
             children=self.children,
@@ -198,16 +209,14 @@ class _Run:
             blocks=[len(phase.block) for phase in self.phases],
             steps=sum(len(phase.plan) for phase in self.phases),
             answer=max((phase.answer_bytes for phase in self.phases), default=0),
+            answers=sum(phase.answers_bytes for phase in self.phases),
             output=self.limits.output,
         )
         memory = self.server.memory(layout.size)
         try:
             memory.write(layout.source[0], self.source)
             job = {
-                "role": "submission",
-                "entry": self.program.entry,
-                "filename": self.program.filename,
-                "module": self.program.module,
+                "role": protocol.SUBMISSION,
                 "memory": self.limits.memory,
                 "seconds": self.limits.seconds + self.limits.spare_seconds,
                 **layout.to_job(),
@@ -268,11 +277,14 @@ class _Run:
         number = self.phases.index(phase)
         life.memory.write(life.layout.blocks[number][0], phase.block)
         life.first[phase.name] = len(self.steps[phase.name])
+        recorded = phase.recorded
+        if recorded is not None:
+            recorded = tuple(n for n in recorded if (phase.name, n) not in self.unrecorded)
         message = {
             "number": number,
             "slot": self.slots[phase.name],
             "first": life.first[phase.name],
-            "recorded": [n for n in phase.recorded if (phase.name, n) not in self.unrecorded],
+            "recorded": recorded,
         }
         life.child.tell(json.dumps(message).encode())
 
@@ -334,7 +346,7 @@ class _Run:
         at, length = life.layout.blocks[self.phases.index(phase)]
         overwritten = _overwritten(phase, life.memory.read(at, length))
         printed = self._printed(life, phase.name)
-        self._take_findings(life)
+        self._take_findings(life, phase.name)
         found: list[Record | None] = []
         damaged: set[int] = set()
         table = records.read_table(life.memory, self.slots[phase.name], len(phase.plan))
@@ -369,7 +381,7 @@ class _Run:
             if unfinished and not finished and number not in damaged:
                 break
 
-    def _take_findings(self, life: _Life) -> None:
+    def _take_findings(self, life: _Life, phase: str) -> None:
         found: Any = []
         if records.begun(life.memory, slots.FINDINGS):
             record = life.record(slots.FINDINGS)
@@ -377,7 +389,11 @@ class _Run:
         if not isinstance(found, list):
             # An honest child always writes a list.
             found = [_sign("recorder")]
-        self.findings += [f for f in found if f not in self.findings]
+        for one in found[:MAX_FINDINGS]:
+            # Hostile, so told apart by what is quickly told apart; the rest is checked where it is merged.
+            if isinstance(one, dict) and len(self.findings) < MAX_FINDINGS:
+                key = tuple(str(one.get(name))[:300] for name in ("rule", "helper", "line"))
+                self.findings.setdefault(key, {**one, "phase": phase})
 
     def _bombs(self) -> int:
         """How many calls ran out of memory so far."""
@@ -403,7 +419,8 @@ class _Run:
             )
             self.steps[phase.name].append(StepOutcome(state, detail=detail))
         number = len(self.steps[phase.name]) - 1
-        if self.repeat and number in phase.recorded and (phase.name, number) not in self.unrecorded:
+        recorded = phase.recorded is None or number in phase.recorded
+        if self.repeat and recorded and (phase.name, number) not in self.unrecorded:
             # Recording is slow and may meet a fault of the library's own: what counts is the call without it.
             self.unrecorded.add((phase.name, number))
             self.steps[phase.name].pop()

@@ -23,14 +23,17 @@ class Layout:
     The log is the last: what is written to a descriptor beyond its room meets the sealed end.
 
     Args:
-        source: Length of the source text.
+        source: Length of the program: its source text and names.
         blocks: Length of each phase's block.
         steps: How many steps there are in all.
         answer: Size of the largest expected answer.
+        answers: Size of all expected answers together.
         output: Room for each captured stream.
     """
 
-    def __init__(self, *, source: int, blocks: Sequence[int], steps: int, answer: int, output: int) -> None:
+    def __init__(
+        self, *, source: int, blocks: Sequence[int], steps: int, answer: int, answers: int, output: int
+    ) -> None:
         count = slots.FIRST_STEP + steps
         self.count = count
         self.source = (slots.table_size(count), source)
@@ -40,7 +43,7 @@ class Layout:
             self.blocks.append((at, size))
             at += _pages(size)
         self.room = _pages(2 * answer + DESCRIPTION_ROOM)
-        self.data = (at, (count + FINDINGS) * self.room)
+        self.data = (at, _pages(2 * answers + self.room + (count + FINDINGS) * DESCRIPTION_ROOM))
         part = output + streams.HEADER
         self.log = (at + self.data[1], streams.PARTS * part)
         self.size = sum(self.log)

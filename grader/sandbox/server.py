@@ -20,6 +20,7 @@ from grader.sandbox.children import Ended, PackageMissingError, SandboxError
 from grader.sandbox.clock import ProcessClock, Reading
 from grader.sandbox.environment import smallest
 from grader.sandbox.inside.confinement import NONE, Level
+from grader.sandbox.inside.protocol import LONGEST
 from grader.sandbox.levels import left_out
 from grader.sandbox.memory import SharedMemory
 from grader.sandbox.packages import SERVER_KINDS, installed, locate, share
@@ -241,6 +242,7 @@ class ForkedChild:
 
     def tell(self, message: bytes) -> None:
         """Say something to the child; one that has ended doesn't hear it."""
+        assert len(message) <= LONGEST
         with contextlib.suppress(OSError):
             self._socket.send(message, socket.MSG_DONTWAIT)
 

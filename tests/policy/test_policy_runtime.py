@@ -194,3 +194,20 @@ def test_a_finding_and_a_sign_are_plain_data() -> None:
     for made in (finding(rule, "torch.softmax", "", 1), tampering("wrapper")):
         assert json.loads(json.dumps(made)) == made
         assert set(made) == {"rule", "helper", "operator", "line", "message"}
+
+
+def test_what_only_a_hidden_check_ran_is_told_by_its_rule_alone() -> None:
+    """Its process has seen hidden inputs, and names and lines can be made to tell them."""
+    found = [ran(helper=f"torch.softmax_{n}", line=n) | {"phase": "hidden"} for n in range(1, 40)]
+    merged: Any = merge(report(CLEAN), found, RULES)
+    (violation,) = merged["violations"]
+    assert (violation["rule"], violation["line"], violation["column"]) == ("softmax", 0, 0)
+    assert "softmax_" not in json.dumps(merged["violations"]) and "hidden check" in violation["message"]
+    public: Any = merge(report(CLEAN), [ran() | {"phase": "public"}, *found], RULES)
+    assert public == merge(report(CLEAN), [ran()], RULES), "the rule is known, so nothing is added"
+
+
+def test_what_a_hidden_check_ran_changes_no_note() -> None:
+    static = report(UNREACHED)
+    hidden: Any = merge(static, [ran(line=3) | {"phase": "hidden"}], RULES)
+    assert hidden["notes"] == static["notes"] and hidden["violations"]

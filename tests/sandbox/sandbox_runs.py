@@ -56,7 +56,8 @@ def phase(name: str, *calls: Any, answer_bytes: int = 1024, read_only: bool = Fa
             [ArrayArgument(a, "c", read_only) if isinstance(a, np.ndarray) else a for a in arguments]
         )
     block = builder.finish()
-    return Phase(name, block, read_plan(block), answer_bytes)
+    plan = read_plan(block)
+    return Phase(name, block, plan, answer_bytes, answer_bytes * len(plan))
 
 
 def run(
@@ -75,10 +76,11 @@ def run(
 def layout_of(source: str, phases: Sequence[Phase], limits: Limits = LIMITS) -> Layout:
     """How the memory of a submission is laid out."""
     return Layout(
-        source=len(textwrap.dedent(source).encode()),
+        source=len(Program(textwrap.dedent(source), "solution.py", "solution", "f").to_bytes()),
         blocks=[len(p.block) for p in phases],
         steps=sum(len(p.plan) for p in phases),
         answer=max(p.answer_bytes for p in phases),
+        answers=sum(p.answers_bytes for p in phases),
         output=limits.output,
     )
 

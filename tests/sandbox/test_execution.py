@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -571,7 +573,8 @@ def test_a_file_that_ends_the_process_only_when_loaded_again_ends_all_the_same(s
     def start(number: int, job: Mapping[str, Any], memory: Any) -> None:
         if number:
             at, length = job["source"]
-            memory.write(at, b"import os; os._exit(1)\n".ljust(length, b"\n"))
+            ends = Program("import os; os._exit(1)", "solution.py", "solution", "f")
+            memory.write(at, ends.to_bytes().ljust(length))
 
     cap = execution_module.MAX_CRASHES
     calls = phase("public", *[(X, n) for n in range(cap + 4)])
@@ -861,3 +864,19 @@ def test_outcomes_are_the_same_when_a_submission_runs_again(server: ForkServer) 
         return [replace(o, cpu_s=0.0) for o in run(server, source, phases).steps["public"]]
 
     assert told() == told()
+
+
+def test_a_phase_may_have_any_number_of_calls(server: ForkServer) -> None:
+    calls = replace(phase("public", *[(X,)] * 1500), recorded=None)
+    result = run(server, "def f(x): return x\n", [calls])
+    assert [o.state for o in result.steps["public"]] == ["returned"] * 1500 and result.children == 1
+
+
+def test_the_fork_server_is_told_no_names(server: ForkServer) -> None:
+    """What it was told stays in its memory, which every later child inherits."""
+    jobs: list[str] = []
+    meddled = Meddled(server, start=lambda number, job, memory: jobs.append(json.dumps(job)))
+    program = Program("def zq7_entry(x): return x\n", "zq7_file.py", "zq7_module", "zq7_entry")
+    result = execute(cast(ForkServer, meddled), program, [phase("public")], LIMITS)
+    assert only_step(result).state == "returned"
+    assert jobs and not any("zq7" in job for job in jobs)

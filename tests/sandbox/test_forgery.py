@@ -11,7 +11,7 @@ import pytest
 from sandbox_runs import IMPATIENT, JUDGE, REREAD, Meddled, X, layout_of, phase, run
 
 from grader.outcomes import ArrayValue, Execution, StepOutcome
-from grader.sandbox.execution import Phase
+from grader.sandbox.execution import MAX_FINDINGS, Phase
 from grader.sandbox.inside import protocol, slots
 from grader.sandbox.memory import SharedMemory
 from grader.sandbox.server import ForkedChild, ForkServer
@@ -249,3 +249,33 @@ def test_an_answer_forged_through_the_frames_of_the_child_is_only_an_answer(serv
     result = run(server, source, [phase("public", X, X, REREAD)])
     assert_complete(result, public=3)
     assert_still_right(server)
+
+
+def test_a_flood_of_findings_costs_the_judge_nothing(server: ForkServer) -> None:
+    source = """
+    import gc, json, mmap, os
+    from types import SimpleNamespace
+    def f(x, n):
+        for child in gc.get_objects():
+            if type(child).__name__ == "Child":
+                break
+        many = [{"rule": "r", "helper": f"h{n}-{k}", "line": k} for k in range(90)]
+        child.slots.finish(1, 2, json.dumps({"findings": many}).encode())
+        os._exit(1)
+    """
+    result = run(server, source, [phase("public", *[(X, n) for n in range(12)], answer_bytes=1 << 16)])
+    assert 0 < len(result.findings) <= MAX_FINDINGS
+    assert all(f["phase"] == "public" for f in result.findings)
+
+
+def test_findings_that_are_no_list_are_a_sign(server: ForkServer) -> None:
+    source = """
+    import gc
+    def f(x):
+        for child in gc.get_objects():
+            if type(child).__name__ == "Child":
+                child.slots.finish(1, 2, b'{"findings": "none"}')
+        return x
+    """
+    (sign,) = run(server, source).findings
+    assert sign["rule"] == "tampering"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sandbox_runs import only_step, run
@@ -132,3 +135,31 @@ def test_the_need_that_a_file_tells_is_text_of_the_right_form_only(server: ForkS
     for text, expected in (("'x' * 9000", "x" * 100), ("[1]", ""), ("7", ""), ("'numpy'", "numpy")):
         load = run(server, source.format(text)).load
         assert load is not None and load.needs == expected
+
+
+def test_what_a_library_may_not_read_counts_as_not_installed(
+    guard: ImportGuard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "zq7_optional.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = (
+        "import importlib.util\nfound = importlib.util.find_spec('zq7_optional')\n"
+        "try:\n    import zq7_optional\nexcept ImportError as error:\n    missing = error\n"
+        "assert found is not None and missing.name == 'zq7_optional', (found, missing)\n"
+    )
+    real = os.open
+
+    def refused(path: Any, flags: int, *rest: Any) -> int:
+        if str(path).startswith(str(tmp_path)):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, flags, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refused)
+        assert in_file("numpy/part.py", source, guard) is None
+    assert in_file("numpy/part.py", "import zq7_optional", guard) is None, "it can be read now"
+
+
+@pytest.mark.parametrize("name", ["numpy", "json", "pytest", "zq7_nowhere"])
+def test_a_solution_named_like_a_module_hides_none(guard: ImportGuard, name: str) -> None:
+    assert guard.installed(name) is (name != "zq7_nowhere")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.sandbox.inside import slots, streams
-from grader.sandbox.layout import FINDINGS, Layout
+from grader.sandbox.layout import DESCRIPTION_ROOM, FINDINGS, Layout
 
 sizes = st.integers(0, 1 << 24)
 arguments = st.fixed_dictionaries(
@@ -17,6 +17,7 @@ arguments = st.fixed_dictionaries(
         "blocks": st.lists(sizes, max_size=4),
         "steps": st.integers(0, 500),
         "answer": st.integers(0, 1 << 32),
+        "answers": st.integers(0, 1 << 34),
         "output": sizes,
     }
 )
@@ -42,8 +43,9 @@ def test_every_region_is_as_large_as_what_goes_there(given_: dict[str, int]) -> 
     assert [size for _, size in layout.blocks] == given_["blocks"]
     # Twice an answer of the expected size, as a wrong one may be larger or of a larger dtype.
     assert layout.room >= 2 * given_["answer"] + slots.RECORD.size
-    # Room for every record, and for what is written of banned helpers again and again.
-    assert layout.data[1] == (layout.count + FINDINGS) * layout.room
+    # Room for all answers, for every description, and for what is written of banned helpers again and again.
+    wanted = 2 * given_["answers"] + (layout.count + FINDINGS) * DESCRIPTION_ROOM
+    assert layout.data[1] >= wanted and layout.data[1] < wanted + layout.room + 2 * 4096
     assert layout.log[1] == streams.PARTS * (given_["output"] + streams.HEADER)
 
 

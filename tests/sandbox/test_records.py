@@ -31,7 +31,7 @@ from grader.sandbox.records import (
 )
 
 STEPS = 3
-LAYOUT = Layout(source=0, blocks=[], steps=STEPS, answer=1024, output=256)
+LAYOUT = Layout(source=0, blocks=[], steps=STEPS, answer=1024, answers=3 * 1024, output=256)
 DATA, DATA_SIZE = LAYOUT.data
 ROOM = LAYOUT.room
 STEP = slots.FIRST_STEP
@@ -424,7 +424,7 @@ def test_nothing_is_written_beyond_the_answers_when_all_their_room_is_used() -> 
     writer = slots.Slots(memory.map, DATA, ROOM, DATA + DATA_SIZE)
     for number in range(DATA_SIZE // ROOM):
         writer.finish(number % LAYOUT.count, slots.DONE, b"{}", [b"x" * (ROOM - 2)])
-    for _ in range(40):
+    for _ in range(ROOM // 100 + 40):
         # As a record does that is written again and again.
         writer.finish(slots.FINDINGS, slots.DONE, b"{}", [b"x" * 100])
         assert memory.read(DATA + DATA_SIZE, LAYOUT.size) == bytes(LAYOUT.size - DATA - DATA_SIZE)

@@ -61,17 +61,18 @@ class Child:
         self.job = job
         self.guard = guard
         self.recorder = recorder
-        guard.filename = self.filename = job["filename"]
         self.memory = memory
         self.judge = judge
         at, length = job["source"]
-        self.source = memory[at : at + length].decode("utf-8", "surrogatepass")
+        self.program = _loads(memory[at : at + length])
+        self.source = self.program["source"]
+        guard.filename = self.filename = self.program["filename"]
         start, size = job["data"]
         self.slots = slots.Slots(memory, start, job["room"], start + size)
         at, size = job["log"]
         part = size // streams.PARTS
-        self.stdout = streams.CappedRaw(memory, at, part)
-        self.stderr = streams.CappedRaw(memory, at + part, part)
+        self.stdout = streams.CappedRaw(memory, at, part, 1)
+        self.stderr = streams.CappedRaw(memory, at + part, part, 2)
         # Descriptor 1 stays /dev/null: writing past the end of a sealed file would raise in student code.
         os.lseek(descriptor, at + 2 * part, os.SEEK_SET)
         os.dup2(descriptor, 2)
@@ -97,7 +98,7 @@ class Child:
 
     def load(self) -> Any:
         """Run the student's module; the entry point, or None when there is none to call."""
-        filename, name = self.filename, self.job["module"]
+        filename, name = self.filename, self.program["module"]
         begin = self.stdout.written, self.stderr.written
         self.slots.start(slots.LOAD, *begin)
         cpu = _cpu()
@@ -105,7 +106,7 @@ class Child:
         described: dict[str, Any] = {"found": False, "callable": False, "names": []}
         lines = self.source.splitlines(keepends=True)
         linecache.cache[filename] = (len(self.source), None, lines, filename)
-        if name in sys.modules or name in sys.stdlib_module_names:
+        if self.guard.installed(name):
             # A solution called numpy.py imports the real one.
             name = f"submission_{name}"
         module = types.ModuleType(name)
@@ -115,7 +116,7 @@ class Child:
         try:
             exec(compile(self.source, filename, "exec", dont_inherit=True), module.__dict__)
             missing = object()
-            entry = module.__dict__.get(self.job["entry"], missing)
+            entry = module.__dict__.get(self.program["entry"], missing)
             if entry is missing:
                 entry = None
                 described["names"] = [
@@ -139,7 +140,7 @@ class Child:
         """All calls of a phase, from the step at which this child takes over."""
         self.answers.clear()
         calls = Calls(self.memory, *self.job["blocks"][phase["number"]])
-        recorded = frozenset(phase["recorded"])
+        recorded = phase["recorded"]
         slot = phase["slot"]
         # All before the first call: what a call works on drives this code out of the processor's cache.
         prepared = calls.prepare(phase["first"])
@@ -151,7 +152,14 @@ class Child:
             if isinstance(step, int):
                 self.reread(slot + number, step)
             else:
-                self.call(entry, slot + number, number, calls, prepared.popleft(), number in recorded)
+                self.call(
+                    entry,
+                    slot + number,
+                    number,
+                    calls,
+                    prepared.popleft(),
+                    recorded is None or number in recorded,
+                )
 
     def call(
         self, entry: Any, slot: int, number: int, calls: Calls, prepared: Prepared, recorded: bool

@@ -25,6 +25,8 @@ LAYERS = (LANDLOCK, SECCOMP, NAMESPACES)
 PR_SET_NO_NEW_PRIVS, PR_SET_DUMPABLE = 38, 4
 # Flags of unshare in <linux/sched.h>.
 NEW_USER, NEW_NETWORK, NEW_IPC, NEW_UTS = 0x10000000, 0x40000000, 0x08000000, 0x04000000
+# Read by programs that mute themselves, and by `locale`.
+ALWAYS = ("/dev/null", "/usr/lib/locale")
 LIBRARY = re.compile(r"\.so(\.|$)")
 
 
@@ -77,7 +79,7 @@ class Confinement:
         names = {layer.partition(" ")[0] for layer in found}
         if LANDLOCK in names:
             self._ruleset = landlock.Ruleset(
-                self._libc, [*standard_library(), *system_libraries(), "/dev/null", *readable]
+                self._libc, [*standard_library(), *system_libraries(), *ALWAYS, *readable]
             )
         if SECCOMP in names:
             self._filter = seccomp.Filter(paths=LANDLOCK in names)
@@ -87,11 +89,6 @@ class Confinement:
         self.level = level(self.layers)
         # Neither its memory nor what lies under /proc is to be seen by others of the same user.
         self._libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-
-    @property
-    def descriptor(self) -> int | None:
-        """The ruleset's descriptor, which children close after `restrict_files`."""
-        return self._ruleset.descriptor if self._ruleset is not None else None
 
     def restrict_files(self) -> None:
         """The first step in a child. Raises OSError."""

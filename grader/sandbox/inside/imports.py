@@ -1,8 +1,21 @@
 """What a submission may import: the standard library and the exercise's packages."""
 
+import os
 import sys
 from collections.abc import Iterable
+from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType
+from typing import Any
+
+
+class _Absent:
+    """Of a module that a library may use if it is there, and that is not there for submissions."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        raise ModuleNotFoundError(f"No module named {spec.name!r}", name=spec.name)
+
+    def exec_module(self, module: object) -> None:
+        """Never reached."""
 
 
 class ImportGuard:
@@ -28,7 +41,11 @@ class ImportGuard:
         self.filename = ""
         self.needs = ""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+    def installed(self, name: str) -> bool:
+        """Whether there is a top-level module of that name."""
+        return name in sys.modules or name in self.allowed or PathFinder.find_spec(name) is not None
+
+    def find_spec(self, name: str, path: Any = None, target: object = None) -> ModuleSpec | None:
         """Raise ModuleNotFoundError for what may not be imported; leave the rest to the usual finders."""
         root = name.partition(".")[0]
         if root in self.elsewhere:
@@ -38,20 +55,31 @@ class ImportGuard:
             )
         if root in self.allowed:
             if self.files or not self._asked_by_student():
-                return
+                return None
             raise ModuleNotFoundError(
                 f"{name} can't be loaded on this machine: its kernel lacks Landlock, so submissions may open "
                 "no files, and only modules that were loaded before can be imported",
                 name=name,
             )
         if not self._asked_by_student():
-            return
+            return self._unreadable(name, path)
         allowed = ", ".join(self.packages)
         raise ModuleNotFoundError(
             f"{root} may not be used; this exercise allows the standard library, {allowed}, "
             "and only this one file is read",
             name=name,
         )
+
+    def _unreadable(self, name: str, path: Any) -> ModuleSpec | None:
+        """For a module that is installed but may not be read: one that can't be imported."""
+        spec = PathFinder.find_spec(name, path)
+        if spec is None or not spec.has_location or not spec.origin:
+            return None
+        try:
+            os.close(os.open(spec.origin, os.O_RDONLY))
+        except OSError:
+            return ModuleSpec(name, _Absent())  # type: ignore[arg-type]
+        return None
 
     def _asked_by_student(self) -> bool:
         frame: FrameType | None = sys._getframe(2)

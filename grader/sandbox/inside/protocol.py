@@ -1,4 +1,4 @@
-"""What the judge and a child say to each other, and one exit code."""
+"""What the judge and a child say to each other, the roles of children, and one exit code."""
 
 from typing import Protocol
 
@@ -12,6 +12,9 @@ SUBMISSION, ANALYST = "submission", "analyst"
 
 # How a child ends whose confinement could not be put on; nothing of the student's has run then.
 NOT_CONFINED = 73
+
+# Bytes of the longest message to a child.
+LONGEST = 4096
 
 
 class Judge(Protocol):

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable
 
 from grader.policy.rules import Rules
-from grader.policy.runtime import Finding
+from grader.policy.runtime import Finding, tampering
 from grader.sandbox.inside.recorder_findings import Findings
 from grader.sandbox.inside.recorder_torch import TorchRecorder
 from grader.sandbox.inside.recorder_wrappers import Wrappers
@@ -54,7 +54,8 @@ class Recorder:
 
     def tampered(self) -> list[Finding]:
         """The signs that a recorded call interfered with the recording."""
-        return self._findings.tampered()
+        signs = self._findings.tampered()
+        return [*signs, tampering("failed")] if self.failed else signs
 
     def clear(self) -> None:
         """Forget what was found so far."""

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from grader.policy.analysis import analyze
 from grader.policy.rules import Rules
-from grader.sandbox.inside import analyst, child, imports, preparation
+from grader.sandbox.inside import analyst, child, conveniences, imports, preparation
 from grader.sandbox.inside.confinement import PARTIAL, Confinement, load_libc
 from grader.sandbox.inside.limits import Ceiling, memory_in_use
-from grader.sandbox.inside.protocol import NOT_CONFINED
+from grader.sandbox.inside.protocol import ANALYST, LONGEST, NOT_CONFINED
 
 if TYPE_CHECKING:
     from grader.sandbox.inside.recorder import Recorder
@@ -107,6 +107,7 @@ def main() -> None:
         settings["packages"], settings["other_kinds"], files=confinement.level != PARTIAL
     )
     sys.meta_path.insert(0, guard)
+    conveniences.provide()
     preparation.hide_grader(settings["grader_path"])
     _know_folders()
     preparation.seed()
@@ -248,7 +249,7 @@ class _Server:
         # Python seeds this one anew at every fork.
         random.seed(0)
         shared = mmap.mmap(MEMORY, job["size"])
-        if job["role"] == "analyst":
+        if job["role"] == ANALYST:
             os.close(MEMORY)
             lock()
             analyst.answer(shared, _Socket(), self.rules)
@@ -269,4 +270,4 @@ class _Socket:
         _write(JUDGE, message)
 
     def hear(self) -> bytes:
-        return _read(JUDGE, 4096)
+        return _read(JUDGE, LONGEST)

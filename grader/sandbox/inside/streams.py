@@ -11,10 +11,18 @@ HEADER = 8
 
 
 class CappedRaw(io.RawIOBase):
-    """A binary stream into a part of a shared mapping."""
+    """A binary stream into a part of a shared mapping.
 
-    def __init__(self, log: mmap.mmap, start: int, size: int) -> None:
+    Args:
+        log: The mapping.
+        start: Where the part begins.
+        size: Its length.
+        descriptor: The number that programs expect to find behind such a stream.
+    """
+
+    def __init__(self, log: mmap.mmap, start: int, size: int, descriptor: int) -> None:
         super().__init__()
+        self._descriptor = descriptor
         self._log = log
         self._start = start
         self._room = size - HEADER
@@ -22,6 +30,9 @@ class CappedRaw(io.RawIOBase):
 
     def writable(self) -> bool:
         return True
+
+    def fileno(self) -> int:
+        return self._descriptor
 
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
