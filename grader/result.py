@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -306,7 +307,7 @@ class Result:
         begin, end = dumps(self._begin()), dumps(self._end())
         # The cases are most of the record, and most of their text is the same in every record of a pack.
         cases = ", ".join(map(_case_json, self.cases))
-        return fit_for_utf8(f'{begin[:-1]}, "cases": [{cases}], {end[1:]}')
+        return one_line(f'{begin[:-1]}, "cases": [{cases}], {end[1:]}')
 
     def _begin(self) -> dict[str, Any]:
         """What stands before the cases in plain data."""
@@ -412,9 +413,15 @@ def dumps(value: Any) -> str:
     return _encode(value)
 
 
-def fit_for_utf8(text: str) -> str:
-    """The text with ``?`` for every lone surrogate: names of files may hold them, no file takes them."""
-    return text.encode("utf-8", "replace").decode()
+# What Python and others take for the end of a line, and JSON doesn't escape.
+_LINE_ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+_LINE_END = re.compile("[\x85\u2028\u2029]")
+
+
+def one_line(text: str) -> str:
+    """JSON as one line for every reader, with ``?`` for every lone surrogate: file names may hold them."""
+    text = text.encode("utf-8", "replace").decode()
+    return text.translate(_LINE_ENDS) if _LINE_END.search(text) else text
 
 
 def _case_json(case: CaseResult) -> str:

@@ -16,8 +16,8 @@ from grader.result import (
     Status,
     SubmissionInfo,
     dumps,
-    fit_for_utf8,
     known_keys,
+    one_line,
     read_isolation,
     read_policy,
     read_submission,
@@ -118,7 +118,7 @@ class Summary:
             "suspicions": [vars(v) for v in self.policy.suspicions],
         }
         parts = {"submission": vars(self.submission), "isolation": vars(self.isolation), "policy": policy}
-        return fit_for_utf8(dumps({**vars(self), **parts}))
+        return one_line(dumps({**vars(self), **parts}))
 
     @staticmethod
     def from_json(text: str) -> Summary:

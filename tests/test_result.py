@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.result import (
@@ -101,6 +101,8 @@ def test_a_record_survives_json(result: Result) -> None:
 def test_a_record_is_written_as_its_plain_data_is(result: Result) -> None:
     """Most of its text is put together from parts that are kept."""
     plainly = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False)
+    for sign in "\x85\u2028\u2029":
+        plainly = plainly.replace(sign, f"\\u{ord(sign):04x}")
     assert result.to_json() == plainly.encode("utf-8", "replace").decode()
     assert result.to_json().startswith(BEGIN)
 
@@ -201,6 +203,8 @@ def test_what_differs_in_hidden_matter_only_looks_the_same_to_a_student(result: 
             case["error"] = {"max_abs": 7.0, "max_rel": 7.0, "tolerance": 7.0}
     data["hidden_output"] = {"stdout": "Q", "stderr": "Q", "truncated": True}
     data["policy"]["suspicions"] = []
+    # How long hidden calls take is hidden too.
+    data["timing"] |= {"wall_s": 7.0, "cpu_s": 7.0, "calls_s": 7.0}
     assert Result.from_dict(data).for_student() == result.for_student()
 
 
@@ -328,3 +332,13 @@ def _small() -> dict[str, Any]:
         message="",
         isolation=Isolation("none", ()),
     ).to_dict()
+
+
+@pytest.mark.parametrize("sign", ["\x85", "\u2028", "\u2029", "\x0b", "\x1c", "\r\n", "\udc80"])
+@given(results)
+@settings(max_examples=5)
+def test_a_record_is_one_line_for_every_reader(sign: str, result: Result) -> None:
+    record = replace(result, message=f"a{sign}b")
+    for text in (record.to_json(), Summary.of(record).to_json()):
+        assert text.splitlines() == [text]
+        assert json.loads(text)["message"] == f"a{sign}b".replace("\udc80", "?")
