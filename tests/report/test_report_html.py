@@ -447,7 +447,7 @@ def test_the_texts_that_are_planted_are_hostile_enough() -> None:
 def test_a_finding_names_only_the_place_that_is_known() -> None:
     def found(line: int, column: int) -> str:
         one = Violation("softmax", "torch.softmax", line, column, "runtime", "It ran.")
-        return Page(student_page(result(failing(), policy=PolicyResult("violated", (one,))))).text
+        return Page(student_page(result(policy=PolicyResult("violated", (one,))))).text
 
     assert "Line 3, column 7" in found(3, 7)
     assert "Line 3" in found(3, 0) and "column" not in found(3, 0)
