@@ -554,7 +554,7 @@ def _findings(room: _Room, found: Sequence[Violation]) -> dict[str, Any]:
             "rule": one_line(v.rule, 80),
             "helper": room.text(one_line(v.helper, 200), 200, least=40),
             "line": number(v.line) if v.line > 0 else "",
-            "column": number(v.column),
+            "column": number(v.column) if v.column > 0 else "",
             "found": "while it ran" if v.found == "runtime" else "in the source text",
             "message": room.text(v.message, 800, least=80),
         }
