@@ -109,6 +109,9 @@ def test_a_banned_helper_is_found_when_it_runs(name: str) -> None:
     recipes = list(RECIPES)
     if space in ("torch", "torch._C._nn", "torch.Tensor") and hasattr(torch.ops.aten, last):
         recipes[:0] = by_schema(last)
+        if last.startswith("_"):
+            # Private ones check nothing: real arguments that do not fit would corrupt this process's memory.
+            recipes = list(by_schema(last))
     rule = rules().helper(name)
     assert rule is not None
     raised: list[str] = []
