@@ -7,7 +7,6 @@ once in the fork server, when the libraries are loaded, so that no child pays fo
 
 import sys
 import types
-from collections.abc import Callable
 
 from grader.policy.rules import Rules
 from grader.policy.runtime import Finding, tampering
@@ -21,12 +20,10 @@ class Recorder:
 
     Args:
         rules: The exercise's rules, the same as for the static check.
-        filename_getter: Gives the name of the student's file where ``during`` is told none.
     """
 
-    def __init__(self, rules: Rules, filename_getter: Callable[[], str] = str) -> None:
+    def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self._filename = filename_getter
         self._findings = Findings(rules)
         self._torch: TorchRecorder | None = None
         self._wrappers = Wrappers(rules, self._findings)
@@ -44,9 +41,9 @@ class Recorder:
     def _bans_torch(self) -> bool:
         return "torch" in self.rules.roots or any(not root.isidentifier() for root in self.rules.roots)
 
-    def during(self, filename: str | None = None) -> "Recording":
+    def during(self, filename: str) -> "Recording":
         """A context manager around one call of the entry point in the file of that name."""
-        return Recording(self, self._filename() if filename is None else filename)
+        return Recording(self, filename)
 
     def findings(self) -> list[Finding]:
         """The helpers that ran, each once a line, by line."""
