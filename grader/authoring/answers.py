@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.pack import Pack, PackCase
-from grader.outcomes import ArrayValue, StepOutcome
+from grader.exercise.rehearsal import NOT_RUN, as_value
+from grader.outcomes import StepOutcome
 
 Array = NDArray[Any]
 
@@ -23,13 +24,8 @@ def outcomes_of(case: PackCase, answers: Sequence[Array]) -> list[StepOutcome]:
     return [StepOutcome("returned", value=as_value(v)) for v in values]
 
 
-def as_value(array: Array) -> ArrayValue:
-    """An array as an answer that came back from a child."""
-    return ArrayValue("array", array.dtype.name, array.shape, np.ascontiguousarray(array).tobytes())
-
-
 def trivial_answers(pack: Pack) -> dict[str, dict[str, list[StepOutcome]]]:
-    """For each kind of trivial answer the outcomes of every case."""
+    """For each kind of trivial answer the outcomes of every phase's steps."""
     noise = np.random.default_rng(0)
     makers: dict[str, Callable[[PackCase, int, tuple[int, ...]], Array]] = {
         "zeros": lambda case, call, shape: np.zeros(shape),
@@ -37,16 +33,18 @@ def trivial_answers(pack: Pack) -> dict[str, dict[str, list[StepOutcome]]]:
         "random numbers": lambda case, call, shape: noise.standard_normal(shape),
         "its own inputs": lambda case, call, shape: _echo(pack, case, call, shape),
     }
-    return {
-        name: {
-            case.id: [
-                StepOutcome("returned", value=as_value(make(case, number, shape)))
-                for number, shape in enumerate(case.shapes)
-            ]
-            for case in pack.cases
-        }
-        for name, make in makers.items()
-    }
+    return {name: _outcomes(pack, make) for name, make in makers.items()}
+
+
+def _outcomes(
+    pack: Pack, make: Callable[[PackCase, int, tuple[int, ...]], Array]
+) -> dict[str, list[StepOutcome]]:
+    outcomes = {name: [NOT_RUN] * len(plan) for name, plan in pack.plans.items()}
+    for case in pack.cases:
+        for number, (step, shape) in enumerate(zip(case.steps, case.shapes, strict=True)):
+            value = as_value(make(case, number, shape))
+            outcomes[case.visibility][step] = StepOutcome("returned", value=value)
+    return outcomes
 
 
 def _echo(pack: Pack, case: PackCase, call: int, shape: tuple[int, ...]) -> Array:

@@ -1,10 +1,10 @@
-"""Honest rounding noise, measured case by case, and the tolerance that follows from it."""
+"""Honest rounding noise, measured case by case, the tolerance that follows, and what would widen a margin."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from grader.errors import ExerciseError, GraderError, Problem, ToolMissingError
 from grader.exercise.assemble import AssembledCase, plain_call
 from grader.exercise.frozen import Measured
-from grader.exercise.models import Relation
+from grader.exercise.models import Exercise, Parameter, Relation, Values
 from grader.exercise.reference import load_module
 
 FACTOR = 10.0
@@ -25,6 +25,7 @@ FLOAT32_ROUNDING = 2.0**-24
 USELESS = 1e-2
 
 Array = NDArray[Any]
+Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -163,3 +164,76 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     return Measured(
         inputs=digest, noise=noise, float64_noise=float64_noise, run=worst.run, tolerance=tolerance
     )
+
+
+# --- what would help a case with poor margins ------------------------------------------------------
+
+FACTORS = (1e-3, 1 / 32, 1 / 4, 4.0, 32.0)
+# Honest noise beyond this leaves little room for a tolerance.
+HIGH_NOISE = 1e-5
+# So many times better a margin must become to be worth a line of advice.
+WORTH = 3.0
+
+
+def margin(runs: HonestRuns, call: list[Any], right: Function, wrong: Function) -> float | None:
+    """By how many times the tolerance a wrong function is off on a call; None where that can't be said."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            answer, other = np.asarray(right(*_copies(call))), np.asarray(wrong(*_copies(call)))
+        except Exception:
+            return None
+        if other.shape != answer.shape or not (np.isfinite(answer).all() and np.isfinite(other).all()):
+            return None
+        try:
+            noise = runs.measure(call, answer)
+        except ToolMissingError:
+            raise
+        except GraderError:
+            return None
+    tolerance = FACTOR * max(noise.float32, noise.float64, FLOAT32_ROUNDING)
+    scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
+    error = float(np.max(np.abs(other - answer), initial=0.0)) / scale
+    return error / tolerance if tolerance <= USELESS else None
+
+
+def advise(
+    runs: HonestRuns, exercise: Exercise, call: list[Any], right: Function, wrong: Function, mistake: str
+) -> str:
+    """What would widen the margin between a case's tolerance and a mistake, found by trying it.
+
+    Every array of normally distributed values, and every named part of one, is multiplied by a few factors in
+    turn, and the noise and the mistake's error are measured anew.
+    """
+    now = margin(runs, call, right, wrong)
+    best, words = 0.0, ""
+    for number, (name, parameter) in enumerate(exercise.parameters.items()):
+        if not isinstance(parameter.values, Values) or parameter.values.normal is None:
+            continue
+        for part, index in _parts(parameter, call[number]):
+            for factor in FACTORS:
+                changed = _copies(call)
+                changed[number][index] *= changed[number].dtype.type(factor)
+                found = margin(runs, changed, right, wrong)
+                if found is not None and found > best:
+                    what = f"{part} of {name}" if part else name
+                    best, words = found, f"{what} multiplied by {factor:.3g}"
+    if best >= max(WORTH * (now or 0.0), FACTOR):
+        stands = "" if now is None else f" (now {now:.2g} ×)"
+        return f"with {words}, {mistake} stands at {best:.2g} × the tolerance{stands}"
+    return f"no scaling of an array tells {mistake} more clearly; a case of its own may"
+
+
+def _parts(parameter: Parameter, array: Array) -> Iterator[tuple[str, Any]]:
+    """The whole array, then each named part, as an index."""
+    yield "", ...
+    if parameter.parts is None:
+        return
+    for number, name in enumerate(parameter.parts.names):
+        index: list[Any] = [slice(None)] * array.ndim
+        index[parameter.parts.axis] = number
+        yield name, tuple(index)
+
+
+def _copies(call: list[Any]) -> list[Any]:
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in call]

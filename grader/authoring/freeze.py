@@ -1,4 +1,4 @@
-"""Making ``frozen.json``: batches drawn, noise measured, tolerances set."""
+"""Making ``frozen.json``: batches drawn, noise measured, tolerances set, counterexamples searched for."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 
 from grader.authoring.calibrate import HonestRuns, measure_case
+from grader.authoring.counterexamples import Search
 from grader.authoring.strategies import draw_batch
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import assemble
 from grader.exercise.build import call_reference
 from grader.exercise.frozen import Descriptor, Frozen, Measured
+from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import RandomCases
 from grader.exercise.reference import Entry, load_entry
 from grader.exercise.source import Entry as SourceEntry
@@ -20,12 +22,15 @@ from grader.exercise.source import ExerciseSource, PlacedCase, drawn_case
 WELL_CONDITIONED = 1e-4
 
 
-def freeze(source: ExerciseSource, progress: Callable[[str], None] = lambda case: None) -> Frozen:
-    """Find anew everything that ``frozen.json`` holds.
+def freeze(
+    source: ExerciseSource, progress: Callable[[str], None] = lambda what: None, *, anew: bool = False
+) -> Frozen:
+    """Find everything that ``frozen.json`` holds.
 
     Args:
         source: The exercise.
-        progress: Told the id of each case before it is measured.
+        progress: Told the id of each case before it is measured, and what is searched for.
+        anew: Search for all counterexamples, also where those that are there still tell their mistakes.
 
     Raises:
         ExerciseError: Faults of cases, all that were found.
@@ -48,7 +53,23 @@ def freeze(source: ExerciseSource, progress: Callable[[str], None] = lambda case
             problems += error.problems
     if problems:
         raise ExerciseError(problems)
-    return Frozen(sources=source.digest, batches=batches, cases=measured)
+    calls = [
+        (placed.case.dims, call)
+        for placed in source.cases(batches)
+        for call in assemble(source.exercise, placed).calls
+    ]
+    model = load_model(source.reference_folder)
+    misconceptions = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
+    search = Search(source.exercise, entry_point, model, misconceptions, calls, runs)
+    found = search.run(None if anew else source.frozen, progress)
+    return Frozen(
+        sources=source.digest,
+        batches=batches,
+        cases=measured,
+        search=found.search,
+        counterexamples=found.counterexamples,
+        ladder=found.ladder,
+    )
 
 
 class _Measurer:

@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.authoring.adequacy import (
+    MutantTrial,
+    Suite,
+    Trial,
+    fate_of,
+    indistinguishable,
+    mutant_survivor,
+    smallest_set,
+    tally,
+    try_mutants,
+    with_margin,
+)
 from grader.authoring.answers import outcomes_of, trivial_answers
-from grader.authoring.calibrate import FACTOR
+from grader.authoring.calibrate import FACTOR, HIGH_NOISE, HonestRuns, advise
+from grader.authoring.mutants import Mutants
+from grader.authoring.samples import Samples
+from grader.authoring.secrecy import revealed
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
 from grader.batch.runner import Runner
 from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
+from grader.exercise import yaml_source
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.build import build_pack, call_reference
+from grader.exercise.cache import cached_pack
 from grader.exercise.expressions import evaluate
+from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
 from grader.exercise.models import Relation
 from grader.exercise.pack import Pack, PackCase
-from grader.exercise.reference import load_entry
+from grader.exercise.reference import Entry, load_entry
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
+from grader.exercise.yaml_source import Document
 from grader.intake.folders import collect
 from grader.judge.cases import judge_case
 from grader.outcomes import StepOutcome
-from grader.result import CaseResult, Result
-from grader.validation import KillMatrix, Validation, Weakness
+from grader.validation import (
+    CaseMargin,
+    KillMatrix,
+    MutantTally,
+    PublicShare,
+    Survivor,
+    Validation,
+    Weakness,
+)
 
 CROSSCHECK = 1e-12
 TRIVIAL_SHARE = 0.02
+PUBLIC_SHARE = 0.9
 
 Array = NDArray[Any]
 
@@ -50,68 +78,132 @@ class Validator:
         self.progress = progress
         self.frozen = source.require_fresh_frozen()
         self.placed = {p.case.id: p for p in source.cases(self.frozen.batches)}
-        self.data = build_pack(source, self.frozen)
-        self.pack = packs.loads(self.data)
+        self.folder = source.reference_folder
+        self.library = load_misconceptions(self.folder, list(source.exercise.clauses))
         self.weaknesses: list[Weakness] = []
 
-    def weak(self, code: str, message: str, case: str | None = None) -> None:
-        """Note a weakness at a case, or at the exercise as a whole."""
-        if case is not None:
-            placed = self.placed[case]
-            self.weaknesses.append(Weakness(placed.file, placed.line, code, f"{case}: {message}"))
-        else:
-            file = shown(self.source.root / "cases" / self.source.name / "exercise.yaml")
-            self.weaknesses.append(Weakness(file, 1, code, message))
+    pack: Pack
+
+    @cached_property
+    def document(self) -> Document:
+        """``exercise.yaml`` with its lines."""
+        path = self.source.root / "cases" / self.source.name / "exercise.yaml"
+        return yaml_source.load(path, shown(path))
+
+    @cached_property
+    def reference(self) -> Entry:
+        """The model's entry point."""
+        return load_entry(self.folder, "model", self.source.exercise.entry)
+
+    @cached_property
+    def runs(self) -> HonestRuns:
+        """The honest orders of the arithmetic."""
+        return HonestRuns(self.folder)
+
+    @cached_property
+    def samples(self) -> Samples:
+        """The generated inputs that survivors are held against."""
+        return Samples(self.source.exercise, self.reference, self.runs)
+
+    def weak(self, code: str, message: str, case: str) -> None:
+        """Note a weakness at a case."""
+        placed = self.placed[case]
+        self.weaknesses.append(Weakness(placed.file, placed.line, code, f"{case}: {message}"))
+
+    def weak_exercise(self, code: str, message: str, *key: str) -> None:
+        """Note a weakness at a key of ``exercise.yaml``, or of the exercise as a whole."""
+        self.weaknesses.append(Weakness(self.document.file, self.document.line(key), code, message))
 
     def run(self, *, fast: bool = False) -> Validation:
-        """Check everything; ``fast`` leaves out the worked submissions.
+        """Check everything.
+
+        Args:
+            fast: Leave out what takes long: mutants, worked submissions, and whether the pack is the same
+                when built twice and tells a student nothing. A pack of these sources is taken from the cache.
 
         Raises:
             GraderError: The cross-check or the reference can't be run.
         """
         self.progress("pack")
-        self._pack()
+        if fast:
+            self.pack = cached_pack(self.source.root, self.source.name)
+        else:
+            self.pack = packs.loads(build_pack(self.source, self.frozen))
+        suite = Suite(self.pack)
         self._clauses()
         self._work()
         self.progress("reference and cross-check")
         for placed in self.placed.values():
             self._reference(placed)
         self.progress("trivial answers")
-        self._trivial()
-        matrix = KillMatrix()
+        self._trivial(suite)
+        trials = self._misconceptions(suite)
         if not fast:
-            matrix = self._worked()
+            self._pack([trial.answers for trial in trials.values()])
+        tried = [] if fast else self._mutants(suite)
+        worked = KillMatrix() if fast else self._worked(set(trials))
+        matrix = self._matrix(trials, worked)
+        if not fast:
+            for case_id in matrix.summary()["cases_that_kill_nothing"]:
+                what = "no known mistake and no worked wrong submission fails it"
+                self.weak("case_kills_nothing", what, case_id)
+        public = self._public(matrix, tried)
+        small = [one for one in self.library if one.small]
+        margins = self._margins(trials, advice=not fast)
+        return Validation(
+            exercise=self.source.name,
+            weaknesses=tuple(sorted(self.weaknesses)),
+            cases=self._counts(),
+            matrix=matrix,
+            fast=fast,
+            library=len(self.library),
+            small=len(small),
+            mutants=tally(tried) if tried else MutantTally(),
+            survivors=self._survivors(trials, tried),
+            public=public,
+            smallest_set=smallest_set(_kills(matrix, tried), matrix.cases),
+            indistinguishable=indistinguishable(self.pack, [trials[m.id] for m in self._mistakes()]),
+            margins=margins,
+        )
+
+    def _counts(self) -> dict[str, Any]:
         public = [c for c in self.pack.cases if c.visibility == "public"]
-        counts = {
+        return {
             "total": len(self.pack.cases),
             "public": len(public),
             "hidden": len(self.pack.cases) - len(public),
             "points": self.pack.max_score,
             "public_points": sum(c.points for c in public),
         }
-        return Validation(self.source.name, tuple(sorted(self.weaknesses)), counts, matrix, fast)
+
+    def _mistakes(self) -> list[Misconception]:
+        """The known mistakes that the cases have to catch."""
+        return [one for one in self.library if not one.small]
 
     # --- the pack -------------------------------------------------------------------------
 
-    def _pack(self) -> None:
-        if build_pack(self.source, self.frozen) != self.data:
-            self.weak("pack_not_reproducible", "two packs built one after the other differ")
+    def _pack(self, answers: Sequence[Mapping[str, Sequence[StepOutcome]]]) -> None:
+        """The pack is the same when built again, and a student's tells nothing of hidden cases."""
+        self.progress("pack, built again")
+        if build_pack(self.source, self.frozen) != self.pack.data:
+            self.weak_exercise("pack_not_reproducible", "two packs built one after the other differ")
+        self.progress("student's pack")
         student = packs.loads(build_pack(self.source, self.frozen, student=True))
-        named = {name for case in student.cases for name in (case.id, *case.requires)} | set(student.tensors)
-        told = " ".join(f"{case.title} {case.hint}" for case in student.cases)
-        for case in self.pack.cases:
-            # An id of one plain word may stand in a text by chance.
-            distinct = "_" in case.id and re.search(rf"\b{case.id}\b", told)
-            if case.visibility == "hidden" and (case.id in named or "hidden" in student.blocks or distinct):
-                self.weak("student_pack_reveals", "its id is in the student's pack", case.id)
+        for case, what in revealed(self.placed, self.pack, student, answers):
+            if case is None:
+                self.weak_exercise("student_pack_reveals", f"the student's pack: {what}")
+            else:
+                self.weak("student_pack_reveals", what, case)
 
     def _clauses(self) -> None:
         for clause in self.pack.exercise.clauses:
             cases = [c for c in self.pack.cases if c.clause == clause]
             if not cases:
-                self.weak("clause_without_case", f"no case tests the clause {clause}")
+                message = f"no case tests the clause {clause}"
+                self.weak_exercise("clause_without_case", message, "clauses", clause)
             elif not any(c.visibility == "public" for c in cases):
-                self.weak("clause_without_public_case", f"no public case tests the clause {clause}")
+                message = f"no public case tests the clause {clause}"
+                self.weak_exercise("clause_without_public_case", message, "clauses", clause)
 
     def _work(self) -> None:
         work = self.source.exercise.work
@@ -129,9 +221,8 @@ class Validator:
                 )
             total += one * calls
         if total > work.in_all:
-            self.weak(
-                "too_much_work", f"all calls need {total:,.0f} multiply-adds, {work.in_all:,} are allowed"
-            )
+            message = f"all calls need {total:,.0f} multiply-adds, {work.in_all:,} are allowed"
+            self.weak_exercise("too_much_work", message, "work")
 
     # --- right answers --------------------------------------------------------------------
 
@@ -140,8 +231,7 @@ class Validator:
         exercise = self.source.exercise
         case = next(c for c in self.pack.cases if c.id == placed.case.id)
         assembled = assemble(exercise, placed)
-        entry = load_entry(self.source.reference_folder, "model", exercise.entry)
-        answers = call_reference(entry, assembled)
+        answers = call_reference(self.reference, assembled)
         for dtype in exercise.returns.dtype:
             judgement = judge_case(self.pack, case, outcomes_of(case, [a.astype(dtype) for a in answers]), {})
             if judgement.verdict != "passed":
@@ -164,7 +254,7 @@ class Validator:
                 )
 
     def _crosscheck(self, assembled: AssembledCase, answers: Sequence[Array]) -> None:
-        other = load_entry(self.source.reference_folder, "crosscheck", self.source.exercise.entry)
+        other = load_entry(self.folder, "crosscheck", self.source.exercise.entry)
         measured = self.frozen.cases[assembled.case.id]
         allowed = max(CROSSCHECK, FACTOR * (measured.float64_noise or 0.0))
         for call, answer in zip(assembled.calls, answers, strict=True):
@@ -188,24 +278,104 @@ class Validator:
 
     # --- wrong answers --------------------------------------------------------------------
 
-    def _trivial(self) -> None:
-        """Answers without any computation earn next to nothing."""
-        for name, outcomes in trivial_answers(self.pack).items():
-            points = _points(self.pack, outcomes)
-            if points > TRIVIAL_SHARE * self.pack.max_score:
-                share = f"{points:g} of {self.pack.max_score:g} points"
-                cases = ", ".join(c.id for c in _passed_cases(self.pack, outcomes))
-                message = f"an answer of {name} gets {share}, from {cases}; let them require a value case"
-                self.weak("trivial_answer_scores", message)
+    def _trivial(self, suite: Suite) -> None:
+        """The model as it runs gets full marks; answers without any computation earn next to nothing."""
+        full = suite.trial("reference", self.reference)
+        known = {w.message.partition(":")[0] for w in self.weaknesses if w.code == "reference_fails"}
+        for case_id in full.killed:
+            if case_id not in known:
+                self.weak(
+                    "reference_fails", "the reference fails it when all calls are made in turn", case_id
+                )
+        for name, steps in trivial_answers(self.pack).items():
+            self._earns(suite, f"an answer of {name}", steps, TRIVIAL_SHARE, "trivial_answer_scores")
+        outcomes = suite.outcomes(starter)
+        self._earns(suite, "a function that is not written yet", outcomes, 0.0, "starter_scores")
 
-    def _worked(self) -> KillMatrix:
+    def _earns(
+        self, suite: Suite, who: str, outcomes: Mapping[str, list[StepOutcome]], share: float, code: str
+    ) -> None:
+        """Raise a weakness, at the first case that gives points, when there are more than the share."""
+        result = suite.judged(outcomes)
+        points = result.score or 0.0
+        if points <= share * self.pack.max_score:
+            return
+        cases = [c.id for c in result.cases if c.points]
+        got = f"{points:g} of {self.pack.max_score:g} points"
+        message = f"{who} gets {got}, from {', '.join(cases)}; let them require a value case"
+        place = self.placed[cases[0]]
+        self.weaknesses.append(Weakness(place.file, place.line, code, message))
+
+    def _misconceptions(self, suite: Suite) -> dict[str, Trial]:
+        """Every known mistake loses marks, and a case of its clause fails it."""
+        model = load_model(self.folder)
+        trials: dict[str, Trial] = {}
+        for one in self.library:
+            assert model is not None
+            self.progress(f"misconception {one.id}")
+            trials[one.id] = suite.trial(one.id, model.entry(one.make()), keep=True)
+        for one in self._mistakes():
+            trial = trials[one.id]
+            place = (shown(Path(one.file)), one.line)
+            if not trial.killed:
+                self._mistake("mistake_survives", f"{one.id}: no case catches this mistake", place)
+            elif not trial.with_margin:
+                self._mistake("mistake_without_margin", f"{one.id}: {_near(trial, self.pack)}", place)
+            if trial.killed and trial.score >= self.pack.max_score:
+                message = f"{one.id}: it gets full marks, as {', '.join(trial.killed)} is worth nothing"
+                self._mistake("mistake_keeps_full_marks", message, place)
+        for clause in self.pack.exercise.clauses if len(self.library) else ():
+            broken = [one for one in self._mistakes() if one.clause == clause]
+            cases = {c.id for c in self.pack.cases if c.clause == clause}
+            if not broken:
+                message = f"no known mistake breaks the clause {clause}"
+                self.weak_exercise("clause_without_misconception", message, "clauses", clause)
+            elif not any(cases.intersection(trials[one.id].killed) for one in broken):
+                message = f"no case of the clause {clause} fails when that clause alone is broken"
+                self.weak_exercise("clause_not_caught", message, "clauses", clause)
+        return trials
+
+    def _mistake(self, code: str, message: str, place: tuple[str, int]) -> None:
+        self.weaknesses.append(Weakness(*place, code, message))
+
+    def _mutants(self, suite: Suite) -> list[MutantTrial]:
+        """Mutants of the reference are killed, or no more than rounding, or the same function."""
+        self.progress("mutants")
+        mutants = Mutants(self.folder, self.source.exercise.entry)
+        tried = try_mutants(suite, mutants, self.samples, self.progress)
+        for one in tried:
+            if one.fate == "open_hole":
+                message = f"no case catches the mutant {one.mutant.change}: {one.figures}"
+                self._mistake("mutant_survives", message, (shown(one.mutant.file), one.mutant.line))
+        return tried
+
+    def _survivors(self, trials: Mapping[str, Trial], tried: Sequence[MutantTrial]) -> tuple[Survivor, ...]:
+        """The known mistakes and mutants that no case kills, with the reason."""
+        found: list[Survivor] = []
+        model = load_model(self.folder)
+        for one in self._mistakes():
+            trial = trials[one.id]
+            if trial.caught:
+                continue
+            assert model is not None
+            fate, figures = fate_of(trial, self.samples.agreement(model.entry(one.make())))
+            place = (shown(Path(one.file)), one.line)
+            found.append(Survivor(one.id, "misconception", fate, one.title, figures, *place))
+        return (
+            *found,
+            *(mutant_survivor(m, shown(m.mutant.file)) for m in tried if m.fate != "killed"),
+        )
+
+    def _worked(self, taken: set[str]) -> KillMatrix:
+        """Every worked submission gets the result beside it, and every wrong one fails a case."""
         folder = self.source.root / "submissions" / self.source.name
         problems: list[Problem] = []
         worked = list(read_worked(folder, problems)) if folder.is_dir() else []
         if problems:
             raise ExerciseError(problems)
         if not any(_is_mistake(one) for one in worked):
-            self.weak("no_worked_mistake", f"{shown(folder)} holds no worked wrong submission to catch")
+            message = f"{shown(folder)} holds no worked wrong submission to catch"
+            self.weak_exercise("no_worked_mistake", message)
         killed: dict[str, tuple[str, ...]] = {}
         margin: dict[str, tuple[str, ...]] = {}
         with Runner(self.pack) as runner:
@@ -217,48 +387,123 @@ class Validator:
                     raise OwnFaultError(f"{one.file}: {result.message}")
                 for what in (*unknown_names(one.expected, self.pack), *disagreements(one.expected, result)):
                     self.weaknesses.append(Weakness(one.file, 1, "worked_submission", what))
-                if _is_mistake(one):
-                    name = one.path.stem
-                    killed[name] = tuple(c.id for c in result.cases if c.failed)
-                    margin[name] = _with_margin(result)
-        for name in killed:
-            if not killed[name]:
-                path = shown(folder / f"{name}.py")
-                self.weaknesses.append(Weakness(path, 1, "mistake_survives", "no case catches this mistake"))
-            elif not margin[name]:
-                path = shown(folder / f"{name}.py")
-                message = f"no case catches this mistake at {FACTOR:g} × its tolerance"
-                self.weaknesses.append(Weakness(path, 1, "mistake_without_margin", message))
-        matrix = KillMatrix(tuple(killed), tuple(c.id for c in self.pack.cases), killed, margin)
-        for case_id in matrix.summary()["cases_that_kill_nothing"]:
-            self.weak("case_kills_nothing", "no worked wrong submission fails it", case_id)
-        return matrix
+                if not _is_mistake(one):
+                    continue
+                name = one.path.name if one.path.stem in taken else one.path.stem
+                killed[name] = tuple(c.id for c in result.cases if c.failed)
+                margin[name] = tuple(c.id for c in result.cases if with_margin(c))
+                place = (shown(one.path), 1)
+                if not killed[name]:
+                    self._mistake("mistake_survives", "no case catches this mistake", place)
+                elif not margin[name]:
+                    message = f"no case catches this mistake at {FACTOR:g} × its tolerance"
+                    self._mistake("mistake_without_margin", message, place)
+        return KillMatrix(tuple(killed), tuple(c.id for c in self.pack.cases), killed, margin)
+
+    # --- what the kills say ---------------------------------------------------------------
+
+    def _matrix(self, trials: Mapping[str, Trial], worked: KillMatrix) -> KillMatrix:
+        known = [trials[one.id] for one in self._mistakes()]
+        return KillMatrix(
+            mistakes=(*(t.name for t in known), *worked.mistakes),
+            cases=tuple(c.id for c in self.pack.cases),
+            killed={t.name: t.killed for t in known} | dict(worked.killed),
+            with_margin={t.name: t.with_margin for t in known} | dict(worked.with_margin),
+        )
+
+    def _public(self, matrix: KillMatrix, tried: Sequence[MutantTrial]) -> PublicShare:
+        """What the public cases kill alone: nearly everything."""
+        public = tuple(c.id for c in self.pack.cases if c.visibility == "public")
+        alone = matrix.restricted(public)
+        wanted = [one for one in tried if one.fate in ("killed", "open_hole")]
+        survivors = [
+            one.mutant.id
+            for one in wanted
+            if not one.trial.broken and not set(public).intersection(one.trial.killed)
+        ]
+        kills = _kills(alone, wanted)
+        share = PublicShare(
+            matrix=alone,
+            mutants=len(wanted),
+            mutants_killed=len(wanted) - len(survivors),
+            mutant_survivors=tuple(survivors),
+            smallest_set=smallest_set(
+                {name: [c for c in cases if c in public] for name, cases in kills.items()}, public
+            ),
+        )
+        known = {one.id for one in self._mistakes()}
+        caught = sum(bool(alone.killed[name]) for name in known)
+        for what, killed, total in (
+            ("known mistakes", caught, len(known)),
+            ("mutants", share.mutants_killed, share.mutants),
+        ):
+            if killed < PUBLIC_SHARE * total:
+                message = (
+                    f"the public cases alone kill {killed} of {total} {what}, at least {PUBLIC_SHARE:.0%}"
+                )
+                self.weak_exercise("public_cases_kill_too_few", f"{message} is wanted", "groups")
+        return share
+
+    def _margins(self, trials: Mapping[str, Trial], *, advice: bool) -> tuple[CaseMargin, ...]:
+        """For each case with an expected answer its noise, tolerance and nearest mistake."""
+        model = load_model(self.folder)
+        margins: list[CaseMargin] = []
+        for case in self.pack.cases:
+            noise = self.frozen.cases[case.id].noise
+            if case.check != "compare" or case.tolerance is None or noise is None:
+                continue
+            errors = [
+                (error, one)
+                for one in self._mistakes()
+                if one.clause == case.clause and case.id in trials[one.id].killed
+                if (error := trials[one.id].errors.get(case.id)) is not None
+            ]
+            error, nearest = min(errors, key=lambda each: each[0], default=(None, None))
+            words = ""
+            poor = error is not None and error < FACTOR * case.tolerance
+            if nearest is not None and advice and (poor or noise > HIGH_NOISE):
+                assert model is not None
+                self.progress(f"margin of {case.id}")
+                call = plain_call(assemble(self.source.exercise, self.placed[case.id]).calls[0])
+                wrong = model.entry(nearest.make())
+                words = advise(self.runs, self.source.exercise, call, self.reference, wrong, nearest.id)
+            elif poor or noise > HIGH_NOISE:
+                words = "the margin is small"
+            margins.append(
+                CaseMargin(
+                    case=case.id,
+                    clause=case.clause,
+                    noise=noise,
+                    tolerance=case.tolerance,
+                    nearest=nearest.id if nearest is not None else "",
+                    error=error,
+                    advice=words,
+                )
+            )
+        return tuple(margins)
+
+
+def starter(*arguments: Any) -> Any:
+    """What a student starts from."""
+    raise NotImplementedError
+
+
+def _near(trial: Trial, pack: Pack) -> str:
+    """The largest error over tolerance of a mistake that is killed, but only just."""
+    tolerances = {c.id: c.tolerance for c in pack.cases}
+    shares = [
+        (error / tolerance, case)
+        for case in trial.killed
+        if (error := trial.errors.get(case)) is not None and (tolerance := tolerances[case])
+    ]
+    share, case = max(shares)
+    return f"no case catches this mistake at {FACTOR:g} × its tolerance; {case} does at {share:.2g} ×"
+
+
+def _kills(matrix: KillMatrix, tried: Sequence[MutantTrial]) -> dict[str, Sequence[str]]:
+    """Killing cases by mistake and mutant."""
+    return {**matrix.killed, **{one.mutant.id: one.trial.killed for one in tried}}
 
 
 def _is_mistake(worked: Worked) -> bool:
     return worked.expected.status == "failed" and worked.expected.policy.status != "violated"
-
-
-def _with_margin(result: Result) -> tuple[str, ...]:
-    def clear(case: CaseResult) -> bool:
-        if not case.failed:
-            return False
-        error = case.error
-        return error is None or error.max_rel is None or error.max_rel >= FACTOR * error.tolerance
-
-    return tuple(c.id for c in result.cases if clear(c))
-
-
-def _points(pack: Pack, outcomes: Mapping[str, list[StepOutcome]]) -> float:
-    return sum(case.points for case in _passed_cases(pack, outcomes))
-
-
-def _passed_cases(pack: Pack, outcomes: Mapping[str, list[StepOutcome]]) -> list[PackCase]:
-    """The cases that these outcomes get points for."""
-    passed = {c.id for c in pack.cases if judge_case(pack, c, outcomes[c.id], {}).verdict == "passed"}
-    cases = {c.id: c for c in pack.cases}
-
-    def counts(case: PackCase) -> bool:
-        return case.id in passed and all(counts(cases[name]) for name in case.requires)
-
-    return [c for c in pack.cases if counts(c)]

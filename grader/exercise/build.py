@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,19 @@ from grader.exercise import pack as packs
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.calls import PhaseBuilder
 from grader.exercise.expressions import evaluate
+from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.frozen import Frozen
+from grader.exercise.known import Known
+from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import Exercise, Relation
 from grader.exercise.pack import PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entry
 from grader.exercise.source import ExerciseSource
+
+# What an answer may be off by, in rounding noise, before it is another one.
+NOISE_FACTOR = 10.0
+# The same where no noise was measured, since no values are compared.
+UNMEASURED = 1e-5
 
 
 def call_reference(entry: Entry, assembled: AssembledCase) -> list[NDArray[Any]]:
@@ -139,7 +148,34 @@ def build_pack(source: ExerciseSource, frozen: Frozen, *, student: bool = False)
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
-    return packs.dump(_pack_exercise(source), cases, blocks, expected, student=student, sources=source.digest)
+    exercise = _pack_exercise(source)
+    known = _known(source, frozen, cases, blocks)
+    return packs.dump(exercise, cases, blocks, expected, known, student=student, sources=source.digest)
+
+
+def _known(source: ExerciseSource, frozen: Frozen, cases: list[PackCase], blocks: dict[str, bytes]) -> Known:
+    """The fingerprints of the known mistakes on these cases."""
+    misconceptions = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
+    tolerances: dict[str, dict[int, float]] = {name: {} for name in blocks}
+    whole: dict[str, list[int]] = {name: [] for name in blocks}
+    drawn: dict[str, list[int]] = {name: [] for name in blocks}
+    for case in cases:
+        noise = frozen.cases[case.id].noise
+        tolerance = case.tolerance or (NOISE_FACTOR * noise if noise else UNMEASURED)
+        if case.check == "compare":
+            whole[case.visibility] += case.steps
+            drawn[case.visibility] += case.steps if case.drawn else ()
+        for step in case.steps:
+            tolerances[case.visibility][step] = math.inf if case.check == "finite" else tolerance
+    phases = {
+        name: PhaseCalls(
+            block, [tolerances[name][step] for step in sorted(tolerances[name])], whole[name], drawn[name]
+        )
+        for name, block in blocks.items()
+    }
+    return fingerprint_known(
+        load_model(source.reference_folder), misconceptions, phases, list(source.exercise.parameters)
+    )
 
 
 def _add_steps(

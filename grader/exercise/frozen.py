@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from grader.errors import ExerciseError, Problem
+from grader.exercise import counterexamples as written
+from grader.exercise.counterexamples import Counterexample
 
 SCHEMA = "grader.frozen/1"
 
@@ -56,14 +58,26 @@ class Measured:
 
 @dataclass(frozen=True)
 class Frozen:
-    """The content of ``frozen.json``; ``sources`` is the digest of the files that it was made from."""
+    """The content of ``frozen.json``.
+
+    Attributes:
+        sources: Digest of the files that it was made from.
+        batches: The members of each random batch.
+        cases: What was measured on each case.
+        search: What counterexamples and ladder were searched with; empty where they were not.
+        counterexamples: The smallest input that tells a known mistake, by the mistake's id.
+        ladder: Inputs of growing size that tell many mistakes.
+    """
 
     sources: str
     batches: Mapping[str, list[Descriptor]]
     cases: Mapping[str, Measured]
+    search: str = ""
+    counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
+    ladder: Sequence[Counterexample] = ()
 
     def dumps(self) -> str:
-        """Canonical JSON text, one case a line so that a review shows what changed."""
+        """Canonical JSON text, one case or input a line so that a review shows what changed."""
 
         def line(value: Any) -> str:
             return json.dumps(value, sort_keys=True)
@@ -78,7 +92,14 @@ class Frozen:
             f"{line(name)}: {line({k: v for k, v in asdict(m).items() if v is not None})}"
             for name, m in sorted(self.cases.items())
         ]
-        out += [",\n".join(rows), "}", "}"]
+        out += [",\n".join(rows), "},", f'"search": {line(self.search)},', '"counterexamples": {']
+
+        def input_line(example: Counterexample) -> str:
+            # Not sorted: arguments stand in the order of the parameters.
+            return json.dumps(written.to_plain(example), separators=(",", ":"))
+
+        rows = [f"{line(name)}: {input_line(e)}" for name, e in sorted(self.counterexamples.items())]
+        out += [",\n".join(rows), "},", '"ladder": [', ",\n".join(map(input_line, self.ladder)), "]", "}"]
         return "\n".join(out) + "\n"
 
 
@@ -96,6 +117,10 @@ def load(path: Path, shown_as: str) -> Frozen | None:
             sources=data["sources"],
             batches={k: [Descriptor(**d) for d in rows] for k, rows in data["batches"].items()},
             cases={k: Measured(**m) for k, m in data["cases"].items()},
+            # Files that were written before there were any lack the rest.
+            search=data.get("search", ""),
+            counterexamples={k: written.from_plain(k, e) for k, e in data.get("counterexamples", {}).items()},
+            ladder=[written.from_plain("", e) for e in data.get("ladder", [])],
         )
     except FileNotFoundError:
         return None

@@ -2,7 +2,8 @@
 
 A pack is a safetensors file. Its metadata holds one key, ``grader``, with sorted JSON: the exercise, its
 policy and the cases. Its tensors are the phases' blocks (``phase.NAME``, see `grader.exercise.calls`) and
-the expected answers (``expected.CASE``). A student's pack is the same file without the hidden cases.
+the expected answers (``expected.CASE``), and what is known of mistakes (``known.*``, see
+`grader.exercise.known`). A student's pack is the same file without the hidden cases.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from safetensors import deserialize as parse_tensors
 from safetensors.numpy import save as save_tensors
 
 from grader.errors import GraderError
+from grader.exercise import known as mistakes
 from grader.exercise.calls import PlacedArgument, read_plan
+from grader.exercise.known import Known
 
 SCHEMA = "grader.pack/1"
 PHASES = ("public", "hidden")
@@ -93,6 +96,7 @@ class Pack:
         blocks: The block of each phase, by name.
         tensors: The expected answers by case id.
         data: The file's bytes.
+        known_data: What is known of mistakes, as it lies in the file.
         student: Whether hidden cases were left out.
         sources: Digest of the sources that it was frozen from.
     """
@@ -103,6 +107,7 @@ class Pack:
     blocks: Mapping[str, bytes]
     tensors: Mapping[str, NDArray[np.float64]] = field(repr=False)
     data: bytes = field(repr=False)
+    known_data: Mapping[str, bytes] = field(repr=False, default_factory=dict)
     student: bool = False
     sources: str = ""
 
@@ -120,6 +125,18 @@ class Pack:
     def texts(self) -> dict[tuple[str, str, int], Any]:
         """What was written out of the pack's arrays, kept: many submissions fail the same cases."""
         return {}
+
+    @cached_property
+    def known(self) -> Known:
+        """What is known of mistakes; read when a submission fails.
+
+        Raises:
+            GraderError: It is damaged.
+        """
+        try:
+            return mistakes.from_tensors(self.known_data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise GraderError(f"the pack is damaged ({error}); make it anew with grader pack") from None
 
     def expected(self, case: PackCase) -> NDArray[np.float64]:
         """The expected answer of a ``compare`` case."""
@@ -139,6 +156,7 @@ def dump(
     cases: Sequence[PackCase],
     blocks: Mapping[str, bytes],
     expected: Mapping[str, NDArray[np.float64]],
+    known: Known,
     *,
     student: bool,
     sources: str,
@@ -158,6 +176,7 @@ def dump(
     tensors |= {
         f"expected.{name}": np.ascontiguousarray(a, np.float64) for name, a in sorted(expected.items())
     }
+    tensors |= {f"known.{name}": a for name, a in mistakes.to_tensors(known).items()}
     data: bytes = save_tensors(tensors, {"grader": json.dumps(meta, sort_keys=True, separators=(",", ":"))})
     return data
 
@@ -195,10 +214,13 @@ def loads(data: bytes) -> Pack:
     )
     expected: dict[str, NDArray[np.float64]] = {}
     blocks: dict[str, bytes] = {}
+    known: dict[str, bytes] = {}
     for name, tensor in tensors.items():
         kind, _, label = name.partition(".")
         if kind == "phase":
             blocks[label] = bytes(tensor["data"])
+        elif kind == "known":
+            known[label] = bytes(tensor["data"])
         elif kind == "expected":
             expected[label] = np.frombuffer(tensor["data"], "<f8").reshape(tensor["shape"])
     return Pack(
@@ -208,6 +230,7 @@ def loads(data: bytes) -> Pack:
         blocks={name: blocks[name] for name in PHASES if name in blocks},
         tensors=expected,
         data=data,
+        known_data=known,
         student=meta["student"],
         sources=meta["sources"],
     )

@@ -17,13 +17,13 @@ Entry = Callable[..., Any]
 
 
 def load_module(folder: Path, module: str) -> ModuleType:
-    """Import ``reference/NAME/MODULE.py``; its modules may import each other relatively.
+    """Import ``reference/NAME/MODULE.py``, or a folder of that name; they may import each other relatively.
 
     Raises:
         GraderError: The module is missing or can't be imported.
     """
     path = folder / f"{module}.py"
-    if not path.is_file():
+    if not path.is_file() and not (folder / module / "__init__.py").is_file():
         raise GraderError(f"{path} is missing; expected the exercise's {module} there")
     package = f"grader_reference_{folder.name}"
     loaded = sys.modules.get(package)

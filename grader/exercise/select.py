@@ -35,13 +35,20 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
             raise GraderError(f"no clause {name!r} in {pack.exercise.name}{did_you_mean(name, known)}")
     chosen = [case for case in pack.cases if case.id in cases or case.clause in clauses]
     builders: dict[str, PhaseBuilder] = {}
+    numbers: dict[str, list[int]] = {}
     kept: list[PackCase] = []
     for case in chosen:
         builder = builders.setdefault(case.visibility, PhaseBuilder())
         steps = _copy_steps(pack, case, builder)
+        numbers.setdefault(case.visibility, []).extend(case.steps)
         kept.append(replace(case, steps=tuple(steps), requires=()))
     blocks = {name: builders[name].finish() for name in pack.blocks if name in builders}
-    return replace(pack, cases=tuple(kept), blocks=blocks)
+    part = replace(pack, cases=tuple(kept), blocks=blocks)
+    phases = {
+        name: pack.known.phases[name].take(steps) for name, steps in numbers.items() if pack.known.phases
+    }
+    part.__dict__["known"] = replace(pack.known, phases=phases)
+    return part
 
 
 def _copy_steps(pack: Pack, case: PackCase, builder: PhaseBuilder) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from .steps import Array, Context, Steps
 STEPS = Steps()
 
 
-def run(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Array:
+def run(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
     """The forward pass by the given steps, computed in ``dtype``.
 
     Args:
@@ -25,6 +24,7 @@ def run(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64)
         (M, V) logits of the selected positions.
     """
     ids, indicator, w_emb, pos_embed, blocks_weights, w_head, num_heads = arguments
+    dtype = steps.working_dtype(dtype)
     c = Context(
         input_ids=np.asarray(ids),
         mask_indicator=np.asarray(indicator),
@@ -33,14 +33,16 @@ def run(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64)
         blocks_weights=np.asarray(blocks_weights, dtype),
         w_head=np.asarray(w_head, dtype),
         num_heads=int(num_heads),
+        normalize=lambda x: normalize(steps, c, x),
     )
     x = steps.add_positions(c, steps.look_up_tokens(c, steps.cast_ids(c)))
     for block in steps.block_order(c):
-        x = run_block(steps, replace(c, block=block), x)
+        c.block = block
+        x = run_block(steps, c, x)
+    c.block_input = None
     x = steps.finish_blocks(c, x)
     logits = steps.finish_logits(c, steps.vocabulary_scores(c, x))
-    rows: Array = steps.select_rows(c, logits, steps.selected(c))
-    return rows
+    return steps.finish_rows(c, steps.select_rows(c, logits, steps.selected(c)))
 
 
 def normalize(steps: Steps, c: Context, x: Array) -> Array:
@@ -52,8 +54,10 @@ def normalize(steps: Steps, c: Context, x: Array) -> Array:
 
 def run_block(steps: Steps, c: Context, x: Array) -> Array:
     """(N, T, D): one pre-normalized block."""
+    x = steps.block_input(c, x)
+    c.block_input = x
     w = steps.unpack_block(c)
-    normed = normalize(steps, c, x)
+    normed = steps.attention_input(c, x)
     query = steps.split_heads(c, steps.project_query(c, normed, w["w_q"]))
     key = steps.split_heads(c, steps.project_key(c, normed, w["w_k"]))
     value = steps.split_heads(c, steps.project_value(c, normed, w["w_v"]))
@@ -62,7 +66,7 @@ def run_block(steps: Steps, c: Context, x: Array) -> Array:
     probabilities = steps.normalize_row(c, steps.exponentiate(c, shifted))
     merged = steps.merge_heads(c, steps.mix_values(c, probabilities, value))
     attended = steps.add_attention(c, x, normed, steps.project_output(c, merged, w["w_o"]))
-    second = steps.mlp_input(c, attended, x, normed, lambda y: normalize(steps, c, y))
+    second = steps.mlp_input(c, attended, normed)
     hidden = steps.gelu(c, steps.mlp_up(c, second, w["w_mlp1"]))
     out: Array = steps.add_mlp(c, attended, second, steps.mlp_down(c, hidden, w["w_mlp2"]))
     return out
@@ -92,4 +96,5 @@ def mlm_forward(
         (M, V) float64 logits, ordered by example, then by position.
     """
     arguments = (input_ids, mask_indicator, w_emb, pos_embed, blocks_weights, w_head, num_heads)
-    return run(STEPS, arguments)
+    rows: Array = run(STEPS, arguments)
+    return rows

@@ -22,7 +22,8 @@ Run = Callable[[tuple[Any, ...], str], Array]
 
 def plain(arguments: tuple[Any, ...], dtype: str) -> Array:
     """The model's own order."""
-    return run(STEPS, arguments, dtype)
+    answer: Array = run(STEPS, arguments, dtype)
+    return answer
 
 
 def rounded_answer(arguments: tuple[Any, ...], dtype: str) -> Array:

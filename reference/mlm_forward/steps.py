@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 Array = NDArray[Any]
 
@@ -30,9 +30,9 @@ GELU_SCALE = math.sqrt(2.0 / math.pi)
 MATRICES = ("w_q", "w_k", "w_v", "w_o", "w_mlp1", "w_mlp2")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Context:
-    """What every step may look at.
+    """What every step may look at; only `model.run` sets anything.
 
     Attributes:
         input_ids: (N, T), as given.
@@ -42,7 +42,9 @@ class Context:
         blocks_weights: (L, 6, D, D).
         w_head: (D, V).
         num_heads: H.
+        normalize: Layer normalization of (..., D), put together from the steps in use.
         block: Number of the current block, from 0.
+        block_input: (N, T, D): x as it came into the current block; None outside of blocks.
     """
 
     input_ids: Array
@@ -52,7 +54,14 @@ class Context:
     blocks_weights: Array
     w_head: Array
     num_heads: int
+    normalize: Callable[[Array], Array]
     block: int = 0
+    block_input: Array | None = None
+
+
+def working_dtype(dtype: DTypeLike) -> DTypeLike:
+    """The dtype of the weights and of everything computed from them: as asked for."""
+    return dtype
 
 
 def cast_ids(c: Context) -> Array:
@@ -76,6 +85,11 @@ def block_order(c: Context) -> list[int]:
     return list(range(len(c.blocks_weights)))
 
 
+def block_input(c: Context, x: Array) -> Array:
+    """(N, T, D): unchanged, since positions are added once, before the first block."""
+    return x
+
+
 def unpack_block(c: Context) -> dict[str, Array]:
     """The six (D, D) matrices of the current block by name."""
     return dict(zip(MATRICES, c.blocks_weights[c.block], strict=True))
@@ -94,6 +108,11 @@ def variance(c: Context, x: Array, mean: Array) -> Array:
 def standardize(c: Context, x: Array, mean: Array, variance: Array) -> Array:
     """(..., D): deviations over the root of variance plus epsilon."""
     return (x - mean) / np.sqrt(variance + EPSILON)
+
+
+def attention_input(c: Context, x: Array) -> Array:
+    """(N, T, D): the block's input, normalized."""
+    return c.normalize(x)
 
 
 def project_query(c: Context, normed: Array, w: Array) -> Array:
@@ -168,11 +187,9 @@ def add_attention(c: Context, x: Array, normed: Array, attended: Array) -> Array
     return x + attended
 
 
-def mlp_input(
-    c: Context, x: Array, block_input: Array, first_normed: Array, norm: Callable[[Array], Array]
-) -> Array:
+def mlp_input(c: Context, x: Array, first_normed: Array) -> Array:
     """(N, T, D): the updated x, normalized by the same rule."""
-    return norm(x)
+    return c.normalize(x)
 
 
 def mlp_up(c: Context, normed: Array, w: Array) -> Array:
@@ -221,18 +238,26 @@ def select_rows(c: Context, logits: Array, chosen: Array) -> Array:
     return rows
 
 
+def finish_rows(c: Context, rows: Array) -> Any:
+    """(M, V): returned as they are."""
+    return rows
+
+
 @dataclass(frozen=True)
 class Steps:
     """The steps in order of use."""
 
+    working_dtype: Callable[..., Any] = working_dtype
     cast_ids: Callable[..., Any] = cast_ids
     look_up_tokens: Callable[..., Any] = look_up_tokens
     add_positions: Callable[..., Any] = add_positions
     block_order: Callable[..., Any] = block_order
+    block_input: Callable[..., Any] = block_input
     unpack_block: Callable[..., Any] = unpack_block
     mean: Callable[..., Any] = mean
     variance: Callable[..., Any] = variance
     standardize: Callable[..., Any] = standardize
+    attention_input: Callable[..., Any] = attention_input
     project_query: Callable[..., Any] = project_query
     project_key: Callable[..., Any] = project_key
     project_value: Callable[..., Any] = project_value
@@ -257,3 +282,4 @@ class Steps:
     finish_logits: Callable[..., Any] = finish_logits
     selected: Callable[..., Any] = selected
     select_rows: Callable[..., Any] = select_rows
+    finish_rows: Callable[..., Any] = finish_rows

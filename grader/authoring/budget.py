@@ -1,0 +1,80 @@
+"""What trusted but changed code may use in this process: processor time for a call, and memory."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Function = Callable[..., Any]
+
+SECONDS = 2.0
+MEMORY = 4 << 30
+
+
+class _SpentError(BaseException):
+    """Raised in a call that does not end; no handler of ordinary exceptions catches it."""
+
+
+class EndlessError(Exception):
+    """A call took longer than it may."""
+
+
+def limited(entry: Function, seconds: float = SECONDS) -> Function:
+    """A function that raises EndlessError where ``entry`` does not end, and at once in all later calls.
+
+    Processor time counts, so that a busy machine changes nothing. The time is looked at between two steps of
+    Python; away from the main thread, and where there are no such timers, it is not looked at.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        return entry
+    endless = False
+
+    def spent(number: int, frame: Any) -> None:
+        raise _SpentError
+
+    def call(*arguments: Any) -> Any:
+        nonlocal endless
+        if endless:
+            raise EndlessError("an earlier call did not end")
+        before = signal.signal(signal.SIGPROF, spent)
+        try:
+            try:
+                # It goes off again and again, should the first time fall into a handler that swallows all.
+                signal.setitimer(signal.ITIMER_PROF, seconds, seconds / 10)
+                return entry(*arguments)
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+        except _SpentError:
+            # It may have gone off while the timer was being stopped.
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            endless = True
+            raise EndlessError(f"it did not end within {seconds:g} s") from None
+        finally:
+            signal.signal(signal.SIGPROF, before)
+
+    return call
+
+
+@contextmanager
+def limited_memory(room: int = MEMORY) -> Iterator[None]:
+    """Lets this process take that many bytes more than it has; beyond, MemoryError is raised. Linux only."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = pages * resource.getpagesize() + room
+    if soft != resource.RLIM_INFINITY:
+        wanted = min(wanted, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

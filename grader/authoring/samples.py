@@ -1,0 +1,315 @@
+"""Generated inputs on which a changed reference is held against the right one.
+
+A mutant that no case kills is either the same function written otherwise, or off by less than rounding, or a
+hole of the cases. These inputs decide: drawn like the random batches, but with the edges of every dim, all
+dtypes and memory layouts, and values at which formulas break.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.authoring.calibrate import FACTOR, FLOAT32_ROUNDING, HonestRuns
+from grader.authoring.inputs import Domain
+from grader.errors import GraderError
+from grader.exercise.arrays import RecipeError, Stream
+from grader.exercise.assemble import AssembledCase, assemble, plain_call
+from grader.exercise.calls import PhaseBuilder, PlacedArgument, read_plan
+from grader.exercise.expressions import ExpressionError, evaluate
+from grader.exercise.models import (
+    ArrayChange,
+    Case,
+    Edit,
+    Exercise,
+    Parameter,
+    PartChange,
+    Uniform,
+    Values,
+)
+from grader.exercise.rehearsal import rehearse
+from grader.exercise.source import PlacedCase
+from grader.judge.answers import Refusal, read_answer
+from grader.outcomes import ArrayValue, StepOutcome
+
+Array = NDArray[Any]
+Function = Callable[..., Any]
+
+COUNT = 1000
+# So many are run before the answers are looked at.
+CHUNK = 50
+# Of float64 work in another order, relative to the answer's largest magnitude, where none was measured.
+FLOAT64_ROUNDING = 1e-12
+
+# How far above its smallest value a dim goes, and how far now and then.
+SPAN = 6
+FAR = 300
+SCALES = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 2.0, 4.0, 16.0, 64.0)
+# Beside ordinary values: halves and their successor in float32, fractions, negative ones.
+MARKS = (0.0, 0.2, 0.5, float(np.nextafter(np.float32(0.5), np.float32(1))), 0.7, 1.0, 2.0, -1.0)
+LAYOUTS = ("c", "c", "fortran", "strided")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One generated input with the reference's outcome and answer."""
+
+    number: int
+    assembled: AssembledCase
+    outcome: StepOutcome
+    answer: Array
+
+    @property
+    def words(self) -> str:
+        """What it is, for a report."""
+        dims = ", ".join(f"{name}={n}" for name, n in self.assembled.case.dims.items())
+        told = {"values", "set", "scale", "edits", "dtype"}
+        changes = "; ".join(
+            f"{name}: {json.dumps(said)}"
+            for name, change in self.assembled.case.arrays.items()
+            if (said := change.model_dump(include=told, exclude_defaults=True, by_alias=True))
+        )
+        dtype = f", {self.assembled.placed.dtype}" if self.assembled.placed.dtype else ""
+        return f"input {self.number} ({dims}{dtype}{'; ' + changes if changes else ''})"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a function agrees with the reference on the samples.
+
+    Attributes:
+        inputs: How many were compared.
+        same: It agrees on all of them, within float64 rounding.
+        error: Largest error, relative to the answer's largest magnitude.
+        ratio: Largest error over the tolerance that a case of that input would have.
+        where: The input with that ratio, or the first without an answer that could be compared.
+        refused: What that answer is; empty where all could be compared.
+    """
+
+    inputs: int
+    same: bool
+    error: float = 0.0
+    ratio: float = 0.0
+    where: str = ""
+    refused: str = ""
+
+
+class Samples:
+    """The generated inputs of an exercise; always the same ones.
+
+    Args:
+        exercise: Gives dims, constraints and recipes.
+        reference: The right function.
+        runs: The exercise's honest runs, which measure an input's rounding noise.
+        count: How many inputs.
+    """
+
+    def __init__(
+        self, exercise: Exercise, reference: Function, runs: HonestRuns, *, count: int = COUNT
+    ) -> None:
+        self._exercise = exercise
+        self._reference = reference
+        self._runs = runs
+        self._count = count
+        self._noises: dict[int, tuple[float, float]] = {}
+
+    @cached_property
+    def _chunks(self) -> list[tuple[bytes, list[list[PlacedArgument] | int], list[Sample]]]:
+        chunks: list[tuple[bytes, list[list[PlacedArgument] | int], list[Sample]]] = []
+        drawn = _drawn(self._exercise)
+        while (missing := self._count - sum(len(chunk[2]) for chunk in chunks)) > 0:
+            cases = list(itertools.islice(drawn, min(CHUNK, missing)))
+            if not cases:
+                break
+            block, plan = _block(cases)
+            outcomes = rehearse(self._reference, block, plan)
+            kept = [
+                (case, outcome, answer)
+                for case, outcome in zip(cases, outcomes, strict=True)
+                if (answer := _answer(outcome)) is not None
+            ]
+            if not kept:
+                raise GraderError("the reference gives no finite answer to any generated input")
+            block, plan = _block([case for case, *_ in kept])
+            first = sum(len(chunk[2]) for chunk in chunks) + 1
+            chunks.append((block, plan, [Sample(first + n, *each) for n, each in enumerate(kept)]))
+        return chunks
+
+    def __iter__(self) -> Iterator[Sample]:
+        for *_, samples in self._chunks:
+            yield from samples
+
+    def agreement(self, entry: Function) -> Agreement:
+        """Hold a function against the reference, until it is clear that it is wrong."""
+        compared, error, ratio, where, same = 0, 0.0, 0.0, "", True
+        for block, plan, samples in self._chunks:
+            outcomes = rehearse(entry, block, plan)
+            for sample, outcome in zip(samples, outcomes, strict=True):
+                compared += 1
+                refused = self._refused(sample, outcome)
+                if isinstance(refused, str):
+                    return Agreement(compared, False, error, np.inf, sample.words, refused)
+                off = self._error(sample, refused)
+                error = max(error, off)
+                if off <= FLOAT64_ROUNDING:
+                    continue
+                same = same and off <= FACTOR * self._noise(sample)[1]
+                # No tolerance is smaller than that of rounding the answer to float32.
+                if off <= ratio * FACTOR * FLOAT32_ROUNDING:
+                    continue
+                tolerance = FACTOR * max(*self._noise(sample), FLOAT32_ROUNDING)
+                if off > ratio * tolerance:
+                    ratio, where = off / tolerance, sample.words
+            if ratio > 1:
+                break
+        return Agreement(compared, same, error, ratio, where)
+
+    def _refused(self, sample: Sample, outcome: StepOutcome) -> Array | str:
+        """The answer, or what is wrong with it beside its values."""
+        if outcome.state != "returned":
+            failure = outcome.failure
+            return f"it raises {failure.type}" if failure else f"it {outcome.state}"
+        answer = read_answer(outcome, sample.answer.shape, self._exercise.returns.dtype)
+        if isinstance(answer, Refusal):
+            return answer.message
+        if outcome.overwritten != sample.outcome.overwritten or outcome.aliased != sample.outcome.aliased:
+            return "it changes an argument, or its answer shares memory with one"
+        return answer if np.isfinite(answer).all() else "its answer is not finite"
+
+    def _error(self, sample: Sample, answer: Array) -> float:
+        scale = float(np.max(np.abs(sample.answer), initial=0.0)) or 1.0
+        return float(np.max(np.abs(answer - sample.answer), initial=0.0)) / scale
+
+    def _noise(self, sample: Sample) -> tuple[float, float]:
+        """Noise of honest float32 and float64 work on an input; infinite where it can't be measured."""
+        if sample.number not in self._noises:
+            try:
+                noise = self._runs.measure(plain_call(sample.assembled.calls[0]), sample.answer)
+                self._noises[sample.number] = (noise.float32, noise.float64)
+            except GraderError:
+                self._noises[sample.number] = (np.inf, FLOAT64_ROUNDING)
+        return self._noises[sample.number]
+
+
+def _answer(outcome: StepOutcome) -> Array | None:
+    """A right answer that is of use; None where the reference fails or gives no finite numbers."""
+    if outcome.state != "returned":
+        return None
+    value = outcome.value
+    array = value.array() if isinstance(value, ArrayValue) else None
+    return array if array is not None and np.isfinite(array).all() else None
+
+
+def _block(cases: list[AssembledCase]) -> tuple[bytes, list[list[PlacedArgument] | int]]:
+    builder = PhaseBuilder()
+    for case in cases:
+        builder.add_call(case.calls[0])
+    block = builder.finish()
+    return block, read_plan(block)
+
+
+def _drawn(exercise: Exercise) -> Iterator[AssembledCase]:
+    """Inputs without end, or until nothing more can be drawn."""
+    domain = Domain(exercise)
+    failures = 0
+    for number in itertools.count(1):
+        draw = _Draw(Stream(number, "sample"))
+        dims = _dims(domain, draw)
+        try:
+            if dims is None:
+                raise RecipeError("no dims")
+            arrays = {
+                name: _array(draw, parameter, dims)
+                for name, parameter in exercise.parameters.items()
+                if parameter.shape is not None
+            }
+            clause = next(iter(exercise.clauses))
+            case = Case(id=f"sample_{number}", clause=clause, points=0, dims=dims, seed=number, arrays=arrays)
+            dtype = draw.one_of((None, None, "float32"))
+            yield assemble(exercise, PlacedCase(case, "samples", "", 0, dtype=dtype))
+            failures = 0
+        except (RecipeError, ExpressionError, GraderError):
+            failures += 1
+            if failures > COUNT:
+                return
+
+
+class _Draw:
+    """Choices from a seeded stream."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def below(self, count: int) -> int:
+        return min(int(self._stream.uniform(1)[0] * count), count - 1)
+
+    def one_of(self, items: Any) -> Any:
+        return items[self.below(len(items))]
+
+    def chance(self, share: float) -> bool:
+        return bool(self._stream.uniform(1)[0] < share)
+
+
+def _dims(domain: Domain, draw: _Draw) -> dict[str, int] | None:
+    """Allowed dims: often the smallest value, mostly a few more, now and then one far beyond."""
+    exercise = domain.exercise
+    work = exercise.work
+    for _ in range(200):
+        dims = {
+            name: low + (0 if draw.chance(0.1) else draw.below(SPAN)) for name, low in domain.lowest.items()
+        }
+        if draw.chance(0.03):
+            far = draw.one_of(list(dims))
+            dims[far] += FAR - SPAN + draw.below(SPAN)
+        if not domain.allows(dims):
+            continue
+        if work is not None:
+            symbols = {s: 0 for s in exercise.returns.shape if isinstance(s, str) and s not in dims}
+            if evaluate(work.expression, symbols | dims) > work.per_case:
+                continue
+        return dims
+    return None
+
+
+def _array(draw: _Draw, parameter: Parameter, dims: Mapping[str, int]) -> ArrayChange:
+    """Ordinary values half of the time; else scaled, constant, or with single unusual ones."""
+    recipe = parameter.values
+    change: dict[str, Any] = {"layout": draw.one_of(LAYOUTS), "read_only": draw.chance(0.1)}
+    kind = recipe if isinstance(recipe, Values) else Values(constant=0)
+    if kind.integers is not None:
+        if parameter.dtype.startswith("int") and draw.chance(0.15):
+            change["dtype"] = "float64"
+        return ArrayChange(**change)
+    assert parameter.shape is not None
+    shape = [int(evaluate(e, dims)) for e in parameter.shape]
+    if kind.bernoulli is not None:
+        if draw.chance(0.4):
+            change["edits"] = _edits(draw, shape, MARKS, draw.below(6))
+        elif draw.chance(0.3):
+            change["values"] = draw.one_of(("zeros", "ones", Values(uniform=Uniform(low=-1, high=2))))
+    elif kind.normal is not None:
+        if draw.chance(0.3):
+            change["scale"] = draw.one_of(SCALES)
+        elif draw.chance(0.15):
+            change["values"] = draw.one_of(("zeros", "ones"))
+        elif draw.chance(0.2):
+            change["edits"] = _edits(draw, shape, (0.0, 1.0, -1.0, 0.01, 10.0, 30.0), 1 + draw.below(3))
+        if parameter.parts is not None and draw.chance(0.5):
+            values = ["zeros", "identity", PartChange(scale=draw.one_of(SCALES))]
+            if parameter.parts.axis % len(shape) >= len(shape) - 2 or len(shape) < 3:
+                values.remove("identity")
+            change["set"] = {draw.one_of(parameter.parts.names): draw.one_of(values) for _ in range(2)}
+    return ArrayChange(**change)
+
+
+def _edits(draw: _Draw, shape: list[int], values: tuple[float, ...], count: int) -> list[Edit]:
+    if 0 in shape:
+        return []
+    return [Edit(at=[draw.below(n) for n in shape], to=draw.one_of(values)) for _ in range(count)]

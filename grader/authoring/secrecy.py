@@ -1,0 +1,162 @@
+"""What a student's pack gives away of the hidden cases: nothing, if all is well."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.exercise.assemble import case_seed
+from grader.exercise.calls import PlacedArray
+from grader.exercise.pack import Pack, PackCase
+from grader.exercise.source import PlacedCase
+from grader.outcomes import ArrayValue, StepOutcome
+
+Array = NDArray[Any]
+Outcomes = Mapping[str, Iterable[StepOutcome]]
+
+# Fewer different numbers, or fewer bytes, may be alike by chance.
+LEAST_BYTES = 64
+LEAST_NUMBERS = 4
+LEAST_SEED = 10_000
+
+
+def revealed(
+    placed: Mapping[str, PlacedCase], full: Pack, student: Pack, answers: Iterable[Outcomes]
+) -> Iterator[tuple[str | None, str]]:
+    """What the student's pack holds of hidden cases: the case, None for the whole pack, and what it is.
+
+    Args:
+        placed: All cases as their author wrote them, by id.
+        full: The teacher's pack.
+        student: The student's.
+        answers: Outcomes by phase that no student may see for hidden cases: those of known mistakes.
+    """
+    hidden = [case for case in full.cases if case.visibility == "hidden"]
+    public = [case for case in full.cases if case.visibility != "hidden"]
+    texts = list(_texts(_meta(student)))
+    yield from _phases(student)
+    if "seed" not in full.exercise.parameters and ("seed", True) in texts:
+        yield None, "it names a seed"
+    told = "\n".join(text for text, _ in texts)
+    own = "\n".join(text for case in public for text in (case.title, case.hint))
+    known_names = {one.id for one in student.known.mistakes}
+    for case in hidden:
+        if case.id not in known_names and _names(case, told, student):
+            yield case.id, "its id is in the student's pack"
+        for what, text in (("title", case.title), ("hint", case.hint)):
+            if text and text in told and text not in own:
+                yield case.id, f"its {what} is in the student's pack"
+        seed = case_seed(placed[case.id].case)
+        number = rb"(?<![0-9.])%d(?![0-9.])" % seed
+        if seed >= LEAST_SEED and re.search(number, student.data):
+            yield case.id, "its seed is in the student's pack"
+    yield from _arrays(hidden, full, student, answers)
+
+
+def _names(case: PackCase, told: str, student: Pack) -> bool:
+    named = {name for c in student.cases for name in (c.id, *c.requires)} | set(student.tensors)
+    if case.id in named:
+        return True
+    # An id of one plain word may stand in a text by chance.
+    return "_" in case.id and bool(
+        re.search(rf"\b{case.id}\b", told) or re.search(rb"\b%s\b" % case.id.encode(), student.data)
+    )
+
+
+def _phases(student: Pack) -> Iterator[tuple[None, str]]:
+    for name in sorted({*student.blocks, *student.known.phases} - {"public"}):
+        yield None, f"it holds the phase {name}"
+
+
+def _meta(pack: Pack) -> Any:
+    length = int.from_bytes(pack.data[:8], "little")
+    header = json.loads(pack.data[8 : 8 + length])
+    return json.loads(header["__metadata__"]["grader"])
+
+
+def _texts(value: Any) -> Iterator[tuple[str, bool]]:
+    """Every text in plain data, and whether it is a key."""
+    if isinstance(value, str):
+        yield value, False
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key), True
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _arrays(
+    hidden: list[PackCase], full: Pack, student: Pack, answers: Iterable[Outcomes]
+) -> Iterator[tuple[str, str]]:
+    """Hidden cases of which inputs or answers are in the student's pack."""
+    answers = list(answers)
+    data = _Bytes(student.data)
+    allowed = {text for case in full.cases if case.visibility != "hidden" for text in _inputs(full, case)}
+    allowed |= {
+        text
+        for case in full.cases
+        if case.visibility != "hidden" and case.id in full.tensors
+        for text in _forms(full.expected(case))
+    }
+    for case in hidden:
+        groups: dict[str, list[bytes]] = {"an array of it": list(_inputs(full, case))}
+        if case.id in full.tensors:
+            groups["its expected answer"] = list(_forms(full.expected(case)))
+        groups["the answer that a known mistake gives to it"] = [
+            text for outcomes in answers for text in _answers(outcomes, case)
+        ]
+        for what, candidates in groups.items():
+            if any(text not in allowed and data.holds(text) for text in candidates):
+                yield case.id, f"{what} is in the student's pack"
+
+
+def _inputs(pack: Pack, case: PackCase) -> Iterator[bytes]:
+    block = pack.blocks[case.visibility]
+    for number in case.steps:
+        step = pack.plans[case.visibility][number]
+        for argument in step if not isinstance(step, int) else ():
+            if isinstance(argument, PlacedArray):
+                yield block[argument.offset : argument.offset + argument.length]
+                yield from _forms(argument.read(block))
+
+
+def _answers(outcomes: Outcomes, case: PackCase) -> Iterator[bytes]:
+    steps = list(outcomes.get(case.visibility, ()))
+    for number in case.steps:
+        value = steps[number].value if number < len(steps) else None
+        if isinstance(value, ArrayValue) and value.data is not None:
+            yield from _forms(value.array())
+
+
+def _forms(array: Array) -> Iterator[bytes]:
+    """An array's bytes in the dtypes in which it may be written."""
+    yield np.ascontiguousarray(array).tobytes()
+    if array.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            yield array.astype(np.float32).tobytes()
+            yield array.astype(np.float64).tobytes()
+
+
+class _Bytes:
+    """Bytes that are searched for many texts."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        views = [np.frombuffer(data[n : n + (len(data) - n) // 8 * 8], np.uint64) for n in range(8)]
+        self._words = np.unique(np.concatenate(views))
+
+    def holds(self, text: bytes) -> bool:
+        """Whether a text that is no chance stands in the data."""
+        words = np.frombuffer(text[: len(text) // 8 * 8], np.uint64)
+        if len(text) < LEAST_BYTES or len(np.unique(words)) < LEAST_NUMBERS:
+            return False
+        places = np.searchsorted(self._words, words[:LEAST_NUMBERS])
+        places = np.minimum(places, len(self._words) - 1)
+        return bool((self._words[places] == words[:LEAST_NUMBERS]).all()) and text in self._data

@@ -1,0 +1,452 @@
+"""Running the known mistakes of an exercise and keeping the fingerprints of what they answer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.exercise.calls import PlacedArgument, PlacedArray, read_plan
+from grader.exercise.fingerprints import PROJECTIONS, Fingerprint, fingerprint
+from grader.exercise.known import NONE, NOTHING_KNOWN, UNSTABLE, Known, KnownMistake, PhasePrints
+from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel, compose
+from grader.exercise.rehearsal import call, prepare, rehearse
+from grader.outcomes import ArrayValue, StepOutcome
+
+# Answers that differ by less than this share of what rounding may do are the same.
+SAME = 0.05
+# What single precision may do to a mistake's answer, times this, is how far a student's may lie off.
+WIDENING = 10.0
+# Where single precision does more than this to a mistake's answer, the answer tells nothing.
+CHAOTIC = 1e-2
+# In how many calls of a phase an answer is looked for that tells a pair from either of its mistakes.
+TRIES = 3
+# The relative change by which the output of a step is varied to see where it matters.
+NUDGE = 1e-6
+
+Plan = Sequence[Sequence[PlacedArgument] | int]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PhaseCalls:
+    """A phase to be run.
+
+    Attributes:
+        block: Its block.
+        tolerances: For each step, the error that rounding may make, relative to the answer's magnitude;
+            infinite where values say nothing.
+        whole: Steps that are all of a case whose values are compared.
+        drawn: Those of them that belong to drawn cases.
+    """
+
+    block: bytes
+    tolerances: Sequence[float]
+    whole: Collection[int]
+    drawn: Collection[int]
+
+
+class _Row(NamedTuple):
+    kind: int
+    values: NDArray[np.float32]
+    width: float
+
+
+class _Phase:
+    """The phase while its table grows."""
+
+    def __init__(self, calls: PhaseCalls, model: StepModel, mistakes: int) -> None:
+        self.block = calls.block
+        self.plan: Plan = read_plan(calls.block)
+        self.tolerances = calls.tolerances
+        self.whole = calls.whole
+        self.drawn = calls.drawn
+        self.kinds: dict[str, int] = {}
+        self.right = rehearse(model.entry({}), self.block, self.plan)
+        self.right_prints = [fingerprint(outcome) for outcome in self.right]
+        self.rows: list[list[_Row]] = []
+        self.seen: list[dict[bytes, int]] = []
+        # How much wider than by the case's own tolerance a mistake's answer may lie off.
+        self.widening = np.ones((mistakes, len(self.plan)))
+        self.index = np.zeros((mistakes, len(self.plan)), np.uint16)
+        self.touched = np.zeros((mistakes, len(self.plan)), bool)
+        self._prepared: dict[int, list[Any]] = {}
+        for step, print_ in enumerate(self.right_prints):
+            self.rows.append([])
+            self.seen.append({})
+            self._put(step, print_, 1.0)
+
+    def kind(self, name: str) -> int:
+        return self.kinds.setdefault(name, len(self.kinds))
+
+    def row(self, step: int, print_: Fingerprint, widening: float) -> _Row:
+        tolerance = self.tolerances[step]
+        scale = max(print_.scale, self.right_prints[step].scale) or 1.0
+        width = tolerance * widening * scale
+        # The projections are kept in single precision.
+        width = max(width, 2.0**-22 * scale)
+        return _Row(self.kind(print_.kind), print_.values.astype(np.float32), width)
+
+    def _put(self, step: int, print_: Fingerprint, widening: float) -> int:
+        row = self.row(step, print_, widening)
+        key = np.array([row.kind, row.width]).tobytes() + row.values.tobytes()
+        number = self.seen[step].setdefault(key, len(self.rows[step]))
+        if number == len(self.rows[step]):
+            self.rows[step].append(row)
+        return number
+
+    def answer(self, entry: Callable[..., Any], step: int, *, writes: bool) -> StepOutcome:
+        """The outcome of one call by itself; ``writes`` says that the arguments may be changed."""
+        if writes:
+            return rehearse(entry, self.block, self.plan[step : step + 1])[0]
+        if step not in self._prepared:
+            self._prepared[step] = prepare(self.plan[step], self.block)
+        return call(entry, self._prepared[step])
+
+    def is_right(self, step: int, outcome: StepOutcome, print_: Fingerprint) -> bool:
+        """Whether an outcome is the right one as far as rounding lets one tell."""
+        right = self.right[step]
+        if outcome.state == right.state and outcome.value == right.value:
+            return True
+        return same(print_, self.right_prints[step], SAME * self.tolerances[step])
+
+    def add(
+        self,
+        number: int,
+        one: Misconception,
+        model: StepModel,
+        outcomes: list[StepOutcome],
+        *,
+        writes: bool,
+    ) -> None:
+        """Fill in the row of a mistake; ``writes`` says that it changes its arguments."""
+        prints = [fingerprint(outcome) for outcome in outcomes]
+        shown = {s for s, p in enumerate(prints) if not self.is_right(s, outcomes[s], p)}
+        single: list[StepOutcome] = []
+        if not one.stateful and shown:
+            single = rehearse(model.entry(one.make(), "float32"), self.block, self.plan, shown)
+        for step in sorted(shown):
+            print_, tolerance = prints[step], self.tolerances[step]
+            scale = max(print_.scale, self.right_prints[step].scale) or 1.0
+            # Writing through the flag of a read-only array is what torch does and numpy refuses.
+            refused = writes and outcomes[step].state == "raised" and self.read_only(step)
+            widening = 1.0
+            moved = False
+            if single and not refused:
+                other = fingerprint(single[step])
+                error = float(np.max(np.abs(other.values - print_.values))) / scale
+                moved = other.kind != print_.kind or error > CHAOTIC
+                if np.isfinite(tolerance):
+                    widening = max(1.0, WIDENING * error / tolerance)
+            if refused or moved:
+                self.index[number, step] = UNSTABLE
+                continue
+            self.widening[number, step] = widening
+            self.index[number, step] = self._put(step, print_, widening)
+
+    def read_only(self, step: int) -> bool:
+        """Whether a call gets read-only arrays."""
+        placed = self.plan[step]
+        return not isinstance(placed, int) and any(isinstance(a, PlacedArray) and a.read_only for a in placed)
+
+    def finish(self, pairs: _Pairs, small: NDArray[np.float32]) -> PhasePrints:
+        rows = [row for rows in self.rows for row in rows]
+        lengths = [len(rows) for rows in self.rows]
+        return PhasePrints(
+            kinds=tuple(self.kinds),
+            starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
+            rows=np.array([row.values for row in rows], np.float32).reshape(-1, PROJECTIONS),
+            row_kinds=np.array([row.kind for row in rows], np.uint16),
+            widths=np.array([row.width for row in rows], np.float32),
+            index=self.index,
+            touched=self.touched,
+            pair_steps=pairs.steps,
+            pair_rows=pairs.rows,
+            pair_kinds=pairs.kinds,
+            pair_widths=pairs.widths,
+            small=small,
+        )
+
+
+@dataclass
+class _Pairs:
+    steps: NDArray[np.uint16]
+    rows: NDArray[np.float32]
+    kinds: NDArray[np.uint16]
+    widths: NDArray[np.float32]
+
+
+def same(one: Fingerprint, other: Fingerprint, tolerance: float) -> bool:
+    """Whether two fingerprints are of answers that agree, relative to the larger one's magnitude."""
+    scale = max(one.scale, other.scale) or 1.0
+    return one.kind == other.kind and bool(np.max(np.abs(one.values - other.values)) <= tolerance * scale)
+
+
+def fingerprint_known(
+    model: StepModel | None,
+    misconceptions: Misconceptions,
+    phases: Mapping[str, PhaseCalls],
+    parameters: Sequence[str],
+) -> Known:
+    """Run every known mistake, and every two of them, on the calls of a pack.
+
+    Args:
+        model: The reference as steps; None where it is not built from steps.
+        misconceptions: The known mistakes.
+        phases: The phases in the order in which a submission meets them.
+        parameters: Names of the arguments.
+    """
+    mistakes = [one for one in misconceptions if not one.small]
+    if model is None or not len(misconceptions):
+        return NOTHING_KNOWN
+    tables = {name: _Phase(calls, model, len(mistakes)) for name, calls in phases.items()}
+    known: list[KnownMistake] = []
+    for number, one in enumerate(mistakes):
+        entry = model.entry(one.make())
+        outcomes = {name: rehearse(entry, t.block, t.plan) for name, t in tables.items()}
+        known.append(_describe(one, outcomes, tables, parameters))
+        for name, table in tables.items():
+            table.add(number, one, model, outcomes[name], writes=bool(known[number].overwritten))
+    for table in tables.values():
+        _mark_touched(table, model, mistakes, known)
+    members, pairs = _pairs(model, mistakes, known, tables)
+    words, small = _small_errors(model, misconceptions, tables)
+    return Known(
+        mistakes=tuple(known),
+        pairs=members,
+        small=words,
+        phases={name: table.finish(pairs[name], small[name]) for name, table in tables.items()},
+    )
+
+
+def _describe(
+    one: Misconception,
+    outcomes: Mapping[str, list[StepOutcome]],
+    tables: Mapping[str, _Phase],
+    parameters: Sequence[str],
+) -> KnownMistake:
+    every = [outcome for phase in outcomes.values() for outcome in phase]
+    overwritten = {number for outcome in every for number in outcome.overwritten}
+    return KnownMistake(
+        id=one.id,
+        title=one.title,
+        clause=one.clause,
+        page=one.page,
+        overwritten=tuple(parameters[n] for n in sorted(overwritten)),
+        aliased=any(outcome.aliased for outcome in every),
+        unrepeatable=one.stateful and _at_random(one, outcomes, tables),
+        half=is_half(every),
+    )
+
+
+def _at_random(
+    one: Misconception, outcomes: Mapping[str, list[StepOutcome]], tables: Mapping[str, _Phase]
+) -> bool:
+    """Whether two equal calls right after each other give it different answers."""
+    for name, table in tables.items():
+        repeated = [s for s in range(1, len(table.plan)) if _same_call(table, s - 1, s)]
+        if any(outcomes[name][s - 1].value != outcomes[name][s].value for s in repeated):
+            first = [fingerprint(outcomes[name][s]).kind for s in repeated]
+            return first == [fingerprint(outcomes[name][s - 1]).kind for s in repeated]
+    return False
+
+
+def _same_call(table: _Phase, one: int, other: int) -> bool:
+    first, second = table.plan[one], table.plan[other]
+    if isinstance(first, int) or isinstance(second, int):
+        return False
+    read = [
+        [a if isinstance(a, int | float) else a.read(table.block).tobytes() for a in call]
+        for call in (first, second)
+    ]
+    return read[0] == read[1]
+
+
+def is_half(outcomes: Sequence[StepOutcome]) -> bool:
+    """Whether every answer consists of numbers that float16 holds, and not all of them are whole."""
+    broken = False
+    with np.errstate(all="ignore"):
+        for outcome in outcomes:
+            value = outcome.value
+            if not isinstance(value, ArrayValue) or value.data is None or "float" not in value.dtype:
+                continue
+            array = value.array().astype(np.float64)
+            array = array[np.isfinite(array)]
+            if not np.array_equal(array.astype(np.float16).astype(np.float64), array):
+                return False
+            broken = broken or bool((array != np.round(array)).any())
+    return broken
+
+
+def _mark_touched(
+    table: _Phase, model: StepModel, mistakes: Sequence[Misconception], known: Sequence[KnownMistake]
+) -> None:
+    """Where a mistake changes what a step of the right model gives, seen in the answer or not."""
+    by_step: dict[str, list[tuple[int, Callable[..., Any]]]] = {}
+    for number, (one, told) in enumerate(zip(mistakes, known, strict=True)):
+        if one.stateful or told.overwritten:
+            table.touched[number] = True  # it can't be tried on the right model's own arrays
+            continue
+        for step, function in one.make().items():
+            by_step.setdefault(step, []).append((number, function))
+    current = [0]
+
+    def watched(step: str, right: Callable[..., Any]) -> Callable[..., Any]:
+        others = by_step.get(step, [])
+
+        def run(*arguments: Any) -> Any:
+            answer = right(*arguments)
+            for number, function in others:
+                if not table.touched[number, current[0]]:
+                    try:
+                        table.touched[number, current[0]] = not _equal(function(*arguments), answer)
+                    except Exception:
+                        table.touched[number, current[0]] = True
+            return answer
+
+        return run
+
+    entry = model.entry({step: watched(step, getattr(model.steps, step)) for step in by_step})
+    for number in range(len(table.plan)):
+        if not isinstance(table.plan[number], int):
+            current[0] = number
+            rehearse(entry, table.block, table.plan[: number + 1], only={number})
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[k], other[k]) for k in one)
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return type(one) is type(other) and bool(np.array_equal(one, other))
+    return bool(one == other)
+
+
+def _pairs(
+    model: StepModel,
+    mistakes: Sequence[Misconception],
+    known: Sequence[KnownMistake],
+    tables: Mapping[str, _Phase],
+) -> tuple[NDArray[np.uint16], dict[str, _Pairs]]:
+    """The pairs that go together and show beside each other, with an answer of each."""
+    kept: list[tuple[int, int]] = []
+    stored: dict[str, list[tuple[int, _Row] | None]] = {name: [] for name in tables}
+    alone = {name: _shown(table) for name, table in tables.items()}
+    order = {name: _busiest(table, alone[name]) for name, table in tables.items()}
+    for a, b in itertools.combinations(range(len(mistakes)), 2):
+        if any(mistakes[m].stateful or known[m].half for m in (a, b)):
+            continue
+        changes = compose((mistakes[a], mistakes[b]))
+        if changes is None:
+            continue
+        entry = model.entry(changes)
+        writes = bool(known[a].overwritten or known[b].overwritten)
+        found: dict[str, tuple[int, _Row] | None] = {}
+        meet = False
+        solo = [False, False]
+        for name, table in tables.items():
+            shown = alone[name]
+            both = shown[a] & shown[b]
+            solo[0] |= bool((shown[a] & ~both).any())
+            solo[1] |= bool((shown[b] & ~both).any())
+            steps = [s for s in order[name] if both[s]][:TRIES]
+            meet = meet or bool(steps)
+            # An answer in an earlier phase is enough.
+            needed = not any(found.values())
+            found[name] = _telling(table, entry, steps, a, b, writes=writes) if needed else None
+        # Where they never meet, each must show alone; where they do, the two must not look like one of them.
+        if any(found.values()) or (not meet and all(solo)):
+            kept.append((a, b))
+            for name in tables:
+                stored[name].append(found[name])
+    members = np.array(kept, np.uint16).reshape(-1, 2)
+    return members, {name: _as_arrays(rows) for name, rows in stored.items()}
+
+
+def _shown(table: _Phase) -> Flags:
+    return np.asarray((table.index != 0) & (table.index != UNSTABLE))
+
+
+def _busiest(table: _Phase, shown: Flags) -> list[int]:
+    """Calls of compared cases, those first on which most mistakes show; drawn cases before chosen ones.
+
+    Nobody switched anything off in a drawn case: what two mistakes do there, hardly any others do.
+    """
+    counts = shown.sum(axis=0)
+    return sorted(table.whole, key=lambda s: (s not in table.drawn, -int(counts[s]), s))
+
+
+def _telling(
+    table: _Phase, entry: Callable[..., Any], steps: Sequence[int], a: int, b: int, *, writes: bool
+) -> tuple[int, _Row] | None:
+    """A step whose answer is another one than that of either mistake alone, and that answer."""
+    for step in steps:
+        outcome = table.answer(entry, step, writes=writes)
+        widening = max(table.widening[a, step], table.widening[b, step])
+        row = table.row(step, fingerprint(outcome), widening)
+        if not any(_close(row, table.rows[step][table.index[m, step]]) for m in (a, b)):
+            return step, row
+    return None
+
+
+def _close(one: _Row, other: _Row) -> bool:
+    width = max(one.width, other.width)
+    return one.kind == other.kind and bool(np.max(np.abs(one.values - other.values)) <= width)
+
+
+def _as_arrays(pairs: Sequence[tuple[int, _Row] | None]) -> _Pairs:
+    made = _Pairs(
+        np.full(len(pairs), NONE, np.uint16),
+        np.zeros((len(pairs), PROJECTIONS), np.float32),
+        np.zeros(len(pairs), np.uint16),
+        np.zeros(len(pairs), np.float32),
+    )
+    for number, found in enumerate(pairs):
+        if found is not None:
+            step, row = found
+            made.steps[number] = step
+            made.rows[number] = row.values
+            made.kinds[number] = row.kind
+            made.widths[number] = row.width
+    return made
+
+
+def _small_errors(
+    model: StepModel, misconceptions: Misconceptions, tables: Mapping[str, _Phase]
+) -> tuple[tuple[tuple[str, str], ...], dict[str, NDArray[np.float32]]]:
+    """Clause and words of each small error, and by how much it moves the projections of every answer."""
+    clauses: dict[str, str] = {}
+    for one in misconceptions:
+        for step in one.steps:
+            if len(one.steps) == 1:
+                clauses.setdefault(step, one.clause)
+    entries = [((one.clause, one.title), model.entry(one.make())) for one in misconceptions if one.small]
+    entries += [
+        ((clause, ""), model.entry({step: _nudged(getattr(model.steps, step))}))
+        for step, clause in clauses.items()
+    ]
+    moved: dict[str, NDArray[np.float32]] = {}
+    for name, table in tables.items():
+        rows = np.zeros((len(entries), len(table.plan), PROJECTIONS), np.float32)
+        for number, (_, entry) in enumerate(entries):
+            for place, outcome in enumerate(rehearse(entry, table.block, table.plan)):
+                right, got = table.right_prints[place], fingerprint(outcome)
+                if got.kind == right.kind and right.scale:
+                    rows[number, place] = (got.values - right.values) / right.scale
+        moved[name] = rows
+    return tuple(words for words, _ in entries), moved
+
+
+def _nudged(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The step with its output slightly too large, where it gives floats."""
+
+    def run(*arguments: Any) -> Any:
+        answer = step(*arguments)
+        if isinstance(answer, np.ndarray) and answer.dtype.kind == "f":
+            return answer * answer.dtype.type(1 + NUDGE)
+        return answer
+
+    return run

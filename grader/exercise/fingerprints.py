@@ -1,0 +1,101 @@
+"""Fingerprints: a few numbers by which an answer is recognized without being stored.
+
+An answer's fingerprint is its *kind* (how the call ended; type, shape, and the places of NaN and infinity)
+and eight *projections* of its finite part: inner products with vectors of ±1 over the root of their length.
+Two answers whose elements differ by at most e have projections that differ by at most e times the root of the
+length, and mostly by about e; answers that differ by more agree in all eight by a chance that falls with the
+eighth power of the difference (random projections, Johnson & Lindenstrauss 1984; signs: Achlioptas 2003).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome
+
+PROJECTIONS = 8
+# An answer with larger elements has no projections that single precision can hold.
+HUGE = 1e30
+# The family of dtypes that says an answer is made of floats.
+FLOATS = "float"
+
+Vector = NDArray[np.float64]
+
+
+class Fingerprint(NamedTuple):
+    """What is kept of an outcome.
+
+    Attributes:
+        kind: Equal for outcomes of the same form.
+        values: The projections; zeros where the outcome holds no numbers.
+        scale: Largest magnitude of the finite elements.
+    """
+
+    kind: str
+    values: Vector
+    scale: float
+
+
+@cache
+def signs(length: int) -> NDArray[np.float64]:
+    """(8, length): the vectors for answers with this many elements, of Euclidean length 1."""
+    words = np.random.PCG64(length).random_raw(-(-PROJECTIONS * length // 64) or 1)
+    bits = np.unpackbits(np.asarray(words).astype("<u8").view(np.uint8))[: PROJECTIONS * length]
+    rows = bits.reshape(PROJECTIONS, length).astype(np.float64) * 2 - 1
+    return np.asarray(rows / np.sqrt(max(length, 1)), np.float64)
+
+
+NOTHING = np.zeros(PROJECTIONS)
+NOTHING.flags.writeable = False
+
+
+def fingerprint(outcome: StepOutcome) -> Fingerprint:
+    """The fingerprint of how a step ended."""
+    if outcome.state != "returned":
+        return Fingerprint(outcome.state, NOTHING, 0.0)
+    value = outcome.value
+    match value:
+        case ArrayValue(kind="scalar"):
+            return Fingerprint(f"scalar {_family(value.dtype)}", NOTHING, 0.0)
+        case ArrayValue(data=None):
+            return Fingerprint(f"{value.shape} {value.dtype}", NOTHING, 0.0)
+        case ArrayValue():
+            return of_array(value.array())
+        case Container():
+            return Fingerprint(f"{value.kind} of {len(value.items)}", NOTHING, 0.0)
+        case PlainValue():
+            return Fingerprint(value.kind, NOTHING, 0.0)
+    return Fingerprint("nothing", NOTHING, 0.0)
+
+
+def of_array(array: NDArray[Any]) -> Fingerprint:
+    """The fingerprint of an answer that is an array."""
+    kind = f"{array.shape} {_family(array.dtype.name)}"
+    if array.dtype.kind not in "fiub":
+        return Fingerprint(kind, NOTHING, 0.0)
+    with np.errstate(all="ignore"):
+        flat = np.asarray(array.ravel(), np.float64)
+        scale = float(np.max(np.abs(flat), initial=0.0))
+        if not np.isfinite(scale):
+            signs_of = np.where(np.isnan(flat), 2, np.sign(flat) * np.isinf(flat)).astype(np.int8)
+            kind += f" #{hashlib.sha256(signs_of.tobytes()).hexdigest()[:16]}"
+            flat = np.where(signs_of != 0, 0.0, flat)
+            scale = float(np.max(np.abs(flat), initial=0.0))
+    if scale > HUGE:
+        return Fingerprint(f"{kind} #huge", NOTHING, 0.0)
+    return Fingerprint(kind, signs(flat.size) @ flat, scale)
+
+
+def is_finite(kind: str) -> bool:
+    """Whether an answer of this kind holds neither NaN nor infinity, nor numbers close to it."""
+    return "#" not in kind
+
+
+def _family(dtype: str) -> str:
+    """Floats of every width are one family: how an answer is rounded is no matter of its form."""
+    return FLOATS if FLOATS in dtype else dtype

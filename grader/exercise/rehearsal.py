@@ -1,0 +1,152 @@
+"""A trusted function run over the calls of a phase in this process: what a submission would leave that is it.
+
+For the author's code only: the reference, known mistakes, mutants. Nothing confines it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.exercise.calls import PlacedArgument, PlacedArray
+from grader.outcomes import ArrayValue, Container, Failure, PlainValue, StepOutcome, Value
+
+Array = NDArray[Any]
+
+NOT_RUN = StepOutcome("not_run")
+
+
+def as_value(answer: Any) -> Value:
+    """An answer as if it had come back from a child."""
+    if isinstance(answer, np.ndarray):
+        return ArrayValue("array", answer.dtype.name, answer.shape, np.ascontiguousarray(answer).tobytes())
+    if isinstance(answer, np.generic):
+        return ArrayValue("scalar", answer.dtype.name, (), answer.tobytes())
+    if isinstance(answer, list | tuple):
+        return Container(type(answer).__name__, tuple(as_value(item) for item in answer))
+    if answer is None:
+        return PlainValue("none")
+    if isinstance(answer, bool | int | float | complex | str):
+        return PlainValue(type(answer).__name__, answer)
+    return PlainValue("object", type(answer).__name__)
+
+
+def rehearse(
+    entry: Callable[..., Any],
+    block: bytes,
+    plan: Sequence[Sequence[PlacedArgument] | int],
+    only: Collection[int] | None = None,
+) -> list[StepOutcome]:
+    """The outcome of each step of a phase.
+
+    Args:
+        entry: The function; its calls are made in order.
+        block: The phase's block.
+        plan: The phase's steps.
+        only: Numbers of the steps to run; the others are ``not_run``. All when left out.
+    """
+    # Every call has its own copy of every array in a block, so one copy of the block serves them all.
+    memory = bytearray(block)
+    bounds = _bounds(np.frombuffer(memory, np.uint8))
+    answers: dict[int, Any] = {}
+    outcomes: list[StepOutcome] = []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number, step in enumerate(plan):
+            if only is not None and number not in only:
+                outcomes.append(NOT_RUN)
+            elif isinstance(step, int):
+                kept = step in answers
+                outcomes.append(
+                    StepOutcome("returned", value=as_value(answers[step])) if kept else outcomes[step]
+                )
+            else:
+                arguments = [_argument(a, memory) for a in step]
+                outcome, answer = _call(entry, arguments, bounds)
+                if outcome.state == "returned":
+                    answers[number] = answer
+                outcomes.append(outcome)
+    if memory == block:
+        return outcomes
+    return [
+        _with_overwritten(outcome, step, memory, block) for outcome, step in zip(outcomes, plan, strict=True)
+    ]
+
+
+def prepare(step: Sequence[PlacedArgument] | int, block: bytes) -> list[Any]:
+    """The arguments of one call, with memory of their own that is never written to.
+
+    Raises:
+        TypeError: The step is no call.
+    """
+    if isinstance(step, int):
+        raise TypeError("a second look at an answer has no arguments")
+    memory = bytearray(block)
+    arguments = [_argument(a, memory) for a in step]
+    for array in arguments:
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return arguments
+
+
+def call(entry: Callable[..., Any], arguments: Sequence[Any]) -> StepOutcome:
+    """The outcome of one call of a function that changes no argument."""
+    with np.errstate(all="ignore"):
+        return _call(entry, arguments, (0, 0))[0]
+
+
+def _argument(argument: PlacedArgument, memory: bytearray) -> Any:
+    if not isinstance(argument, PlacedArray):
+        return argument
+    array: Array = np.ndarray(argument.shape, argument.dtype, memory, argument.offset, argument.strides)
+    if argument.read_only:
+        array.flags.writeable = False
+    return array
+
+
+def _call(
+    entry: Callable[..., Any], arguments: Sequence[Any], bounds: tuple[int, int]
+) -> tuple[StepOutcome, Any]:
+    try:
+        answer = entry(*arguments)
+    except Exception as error:
+        bases = tuple(base.__name__ for base in type(error).__mro__[1:-1])
+        failure = Failure(type(error).__name__, str(error)[:300], bases)
+        return StepOutcome("raised", failure=failure), None
+    aliased: frozenset[int] = frozenset()
+    if isinstance(answer, np.ndarray) and answer.size and bounds[0] <= _bounds(answer)[0] < bounds[1]:
+        shared = (n for n, a in enumerate(arguments) if isinstance(a, np.ndarray))
+        aliased = frozenset(n for n in shared if np.shares_memory(answer, arguments[n]))
+    return StepOutcome("returned", value=as_value(answer), aliased=aliased), answer
+
+
+def _bounds(array: Array) -> tuple[int, int]:
+    """First and last address of an array's memory."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return int(low), int(high)
+
+
+def _with_overwritten(
+    outcome: StepOutcome, step: Sequence[PlacedArgument] | int, memory: bytearray, block: bytes
+) -> StepOutcome:
+    if isinstance(step, int):
+        return outcome
+    changed = [
+        number
+        for number, a in enumerate(step)
+        if isinstance(a, PlacedArray)
+        and memory[a.offset : a.offset + a.length] != block[a.offset : a.offset + a.length]
+    ]
+    if not changed:
+        return outcome
+    return StepOutcome(
+        outcome.state,
+        value=outcome.value,
+        failure=outcome.failure,
+        aliased=outcome.aliased,
+        overwritten=frozenset(changed),
+    )

@@ -1,0 +1,175 @@
+"""Which mistake a submission has: its answers are held against those of every known one, and of every pair.
+
+A mistake is named only where it explains everything that is wrong. What is no matter of values (an argument
+that is overwritten, an answer that shares memory, chance, half precision) is told from what the calls left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.exercise.calls import PlacedArray
+from grader.exercise.fingerprinting import is_half
+from grader.exercise.known import KnownMistake
+from grader.exercise.pack import Pack
+from grader.judge.lineup import Fit, Lineup
+from grader.outcomes import StepOutcome
+
+Outcomes = Mapping[str, Sequence[StepOutcome]]
+
+# More mistakes than this that fit equally well name nothing.
+MOST = 4
+
+NOTHING_FITS = "No known mistake explains all of these answers, nor do two of them together."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake, or two together, that a submission has.
+
+    Attributes:
+        mistakes: One or two.
+        fits: On how many cases the answer is theirs.
+        of: On how many cases it could be told.
+        told_by: ``values``, or what the calls left behind: ``overwritten``, ``aliased``, ``unrepeatable``,
+            ``half``.
+    """
+
+    mistakes: tuple[KnownMistake, ...]
+    fits: int = 0
+    of: int = 0
+    told_by: str = "values"
+
+
+def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
+    """The mistakes that a failing submission has; several that can't be told apart are all named.
+
+    Args:
+        pack: The pack.
+        outcomes: The outcomes of each phase's steps.
+    """
+    known = pack.known
+    overwritten = _overwritten(pack, outcomes)
+    refused = _refused(pack, outcomes) if overwritten else {}
+    effects = _effects(pack, outcomes, overwritten)
+    if not known.mistakes:
+        return []
+    findings: list[Finding] = []
+    for loose in (False, True):
+        lineup = Lineup(known, pack.cases, outcomes, refused, loose=loose)
+        if not lineup.anything_wrong:
+            break
+        fits = [fit for fit in lineup.single() if _possible(pack, fit, overwritten)] or lineup.pairs()
+        if fits and len(fits) <= MOST:
+            findings = [_finding(pack, fit) for fit in fits]
+            break
+        if fits:
+            break
+    named = {one.id for finding in findings for one in finding.mistakes}
+    if findings:
+        # Chance and coarse numbers explain what no mistake of values does.
+        effects = [e for e in effects if e.told_by not in ("unrepeatable", "half")]
+    return findings + [e for e in effects if named.isdisjoint(one.id for one in e.mistakes)]
+
+
+def _finding(pack: Pack, fit: Fit) -> Finding:
+    return Finding(tuple(pack.known.mistakes[n] for n in fit.members), fit.fits, fit.of)
+
+
+def _possible(pack: Pack, fit: Fit, overwritten: Collection[str]) -> bool:
+    """Whether the submission changes every argument that the mistake changes."""
+    return set(pack.known.mistakes[fit.members[0]].overwritten) <= set(overwritten)
+
+
+def _overwritten(pack: Pack, outcomes: Outcomes) -> list[str]:
+    """Names of the arguments that some call changed, in their order."""
+    changed: set[int] = set()
+    for steps in outcomes.values():
+        for outcome in steps:
+            changed |= outcome.overwritten | outcome.reshaped
+    return [name for number, name in enumerate(pack.exercise.parameters) if number in changed]
+
+
+def _refused(pack: Pack, outcomes: Outcomes) -> dict[str, set[int]]:
+    """Calls that raised though they could not but do so: they write into arguments, which were read-only."""
+    refused: dict[str, set[int]] = {}
+    for name, steps in outcomes.items():
+        plan = pack.plans[name]
+        for number, outcome in enumerate(steps):
+            placed = plan[number]
+            if outcome.state != "raised" or isinstance(placed, int):
+                continue
+            if any(isinstance(a, PlacedArray) and a.read_only for a in placed):
+                refused.setdefault(name, set()).add(number)
+    return refused
+
+
+def _effects(pack: Pack, outcomes: Outcomes, overwritten: Sequence[str]) -> list[Finding]:
+    found: list[Finding] = []
+    mistakes = pack.known.mistakes
+    for name in overwritten:
+        found += [Finding((m,), told_by="overwritten") for m in mistakes if m.overwritten == (name,)]
+    every = [outcome for steps in outcomes.values() for outcome in steps]
+    if any(outcome.aliased for outcome in every):
+        found += [Finding((m,), told_by="aliased") for m in mistakes if m.aliased]
+    if _unrepeatable(pack, outcomes):
+        found += [Finding((m,), told_by="unrepeatable") for m in mistakes if m.unrepeatable]
+    if any(m.half for m in mistakes) and is_half(every):
+        found += [Finding((m,), told_by="half") for m in mistakes if m.half]
+    return found
+
+
+def _unrepeatable(pack: Pack, outcomes: Outcomes) -> bool:
+    """Whether a call that was made twice in a row gave two answers of the same form."""
+    for case in pack.cases:
+        if case.check != "same_on_repeat" or len(case.steps) != 2 or case.visibility not in outcomes:
+            continue
+        first, second = (outcomes[case.visibility][step] for step in case.steps)
+        if first.state == second.state == "returned" and first.value != second.value:
+            return getattr(first.value, "shape", None) == getattr(second.value, "shape", ())
+    return False
+
+
+def as_record(finding: Finding, alternatives: int) -> dict[str, Any]:
+    """A finding as the Result record holds it.
+
+    Args:
+        finding: What was found.
+        alternatives: How many findings there are between which the cases can't decide.
+    """
+    mistakes = finding.mistakes
+    return {
+        "ids": [one.id for one in mistakes],
+        "title": "; and: ".join(one.title for one in mistakes),
+        "clause": mistakes[0].clause,
+        "fits": finding.fits,
+        "of": finding.of,
+        "message": _message(finding, alternatives),
+        "pages": [
+            {"id": one.id, "title": one.title, "clause": one.clause, **vars(one.page)} for one in mistakes
+        ],
+    }
+
+
+def _message(finding: Finding, alternatives: int) -> str:
+    if finding.told_by == "overwritten":
+        return f"{', '.join(finding.mistakes[0].overwritten)} is changed by a call."
+    if finding.told_by == "aliased":
+        return "An answer shares memory with an argument."
+    if finding.told_by == "unrepeatable":
+        return "Two equal calls in a row give different answers."
+    if finding.told_by == "half":
+        return "Every answer consists of numbers that float16 can hold, which has about three digits."
+    cases = "case" if finding.of == 1 else "cases"
+    said = f"This explains the answers of {finding.fits} of {finding.of} {cases}"
+    if len(finding.mistakes) > 1:
+        said = f"These two together explain the answers of {finding.fits} of {finding.of} {cases}"
+    if alternatives > 1:
+        said += f"; the cases can't tell it from {_others(alternatives)} below or above"
+    return said + "."
+
+
+def _others(alternatives: int) -> str:
+    return "the other one" if alternatives == 2 else f"the {alternatives - 1} others"
