@@ -228,6 +228,15 @@ class Result:
     ``exercise`` holds name, pack, title and the titles of the clauses in the statement's order.
     ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
     ``output`` is what was printed up to the last public call; ``hidden_output`` what came after it.
+
+    None of the following tells anything of hidden cases:
+
+    - ``diagnoses``: named mistakes: ``ids`` (two for a pair), ``title``, ``clause``, ``fits``, ``of`` (a
+      number of cases), ``message``, ``pages``. Of those with ``of`` above 0 one holds; all others
+      hold.
+    - ``undiagnosed``: a sentence when no known mistake explains the answers.
+    - ``counterexample``: a small input with both answers.
+    - ``influence``: which element of an argument moves which row of the answer, here and in a right one.
     """
 
     exercise: Mapping[str, Any]
@@ -243,6 +252,8 @@ class Result:
     diagnoses: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     counterexample: Mapping[str, Any] | None = None
+    undiagnosed: str = ""
+    influence: Mapping[str, Any] | None = None
     output: Output = Output()
     hidden_output: Output = Output()
     timing: Timing = Timing()
@@ -335,6 +346,8 @@ class Result:
             "diagnoses": list(self.diagnoses),
             "notes": list(self.notes),
             "counterexample": self.counterexample,
+            "undiagnosed": self.undiagnosed,
+            "influence": self.influence,
             "output": dict(vars(self.output)),
             "hidden_output": dict(vars(self.hidden_output)),
             "timing": dict(vars(self.timing)),

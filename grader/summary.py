@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -34,6 +34,25 @@ class CaseOutline(NamedTuple):
     title: str
     clause: str
     visibility: str
+
+
+class Named(NamedTuple):
+    """A known mistake."""
+
+    id: str
+    title: str
+    clause: str
+
+
+class Diagnosis(NamedTuple):
+    """What a record's diagnosis names: one mistake, or two that come together.
+
+    Attributes:
+        counted: It was told by counting the cases that it explains; of several such ones only one holds.
+    """
+
+    mistakes: tuple[Named, ...]
+    counted: bool
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,7 @@ class Summary:
         broken: As `Result.broken_clauses`.
         marks: A sign for each case of the outline: ``+`` passed, ``x`` failed, ``-`` skipped, ``?`` a fault
             of the grader.
+        diagnoses: What the diagnoses name; mostly nothing.
 
     The other attributes are those of the record.
     """
@@ -91,6 +111,7 @@ class Summary:
     wall_s: float
     broken: tuple[str, ...]
     marks: str
+    diagnoses: tuple[Diagnosis, ...] = ()
 
     @staticmethod
     def of(result: Result) -> Summary:
@@ -108,7 +129,15 @@ class Summary:
             wall_s=result.timing.wall_s,
             broken=result.broken_clauses(),
             marks="".join([MARKS.get(c.verdict, FAILED) for c in result.cases]),
+            diagnoses=tuple(map(_diagnosis, result.diagnoses)) if result.diagnoses else (),
         )
+
+    @property
+    def explanations(self) -> list[tuple[str, ...]]:
+        """Ids of the mistakes of each explanation between which the cases can't decide; one if they can."""
+        always = [m.id for d in self.diagnoses if not d.counted for m in d.mistakes]
+        counted = [[m.id for m in d.mistakes] for d in self.diagnoses if d.counted]
+        return [(*ids, *always) for ids in counted or ([[]] if always else [])]
 
     def to_json(self) -> str:
         """One line of JSON, fit for UTF-8."""
@@ -128,6 +157,7 @@ class Summary:
             KeyError, TypeError, ValueError: The text is no summary.
         """
         known = known_keys(Summary, json.loads(text))
+        diagnoses = known.get("diagnoses", ())
         return Summary(
             **known
             | {
@@ -135,8 +165,26 @@ class Summary:
                 "isolation": read_isolation(known["isolation"]),
                 "policy": read_policy(known["policy"]),
                 "broken": tuple(known["broken"]),
+                "diagnoses": tuple(
+                    [Diagnosis(tuple([Named(*m) for m in ms]), counted) for ms, counted in diagnoses]
+                ),
             }
         )
+
+
+def _diagnosis(found: Mapping[str, Any]) -> Diagnosis:
+    """A diagnosis in short; what is missing or odd in it is empty."""
+    pages = {str(p.get("id", "")): p for p in _listed(found, "pages") if isinstance(p, Mapping)}
+    mistakes = []
+    for name in map(str, _listed(found, "ids")):
+        page = pages.get(name, found)
+        mistakes.append(Named(name, str(page.get("title", "")), str(page.get("clause", ""))))
+    return Diagnosis(tuple(mistakes), bool(found.get("of")))
+
+
+def _listed(found: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = found.get(key)
+    return value if isinstance(value, list | tuple) else ()
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,10 @@ class CaseSet:
     cases: tuple[str, ...] = ()
     method: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"method": self.method, "cases": list(self.cases)}
+
 
 @dataclass(frozen=True)
 class PublicShare:
@@ -164,7 +168,7 @@ class PublicShare:
             "mutants": self.mutants,
             "mutants_killed": self.mutants_killed,
             "mutant_survivors": list(self.mutant_survivors),
-            "smallest_set": asdict(self.smallest_set),
+            "smallest_set": self.smallest_set.to_dict(),
         }
 
 
@@ -243,7 +247,7 @@ class Validation:
             "mutants": self.mutants.to_dict(),
             "survivors": [asdict(s) for s in self.survivors],
             "public": self.public.to_dict(),
-            "smallest_set": asdict(self.smallest_set),
+            "smallest_set": self.smallest_set.to_dict(),
             "indistinguishable": [list(group) for group in self.indistinguishable],
             "margins": [asdict(m) for m in self.margins],
         }

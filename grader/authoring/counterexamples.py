@@ -272,7 +272,7 @@ def find_ladder(
     """
     domain = pool.domain
     small = [dims for dims in telling if domain.size(dims)[0] <= MOST_NUMBERS]
-    by_size = {domain.size(dims): dims for dims in [*_spread(pool), *small]}
+    by_size = {domain.size(dims): dims for dims in [*_spread(pool, reference), *small]}
     candidates: list[tuple[Input, set[str]]] = []
     for size in sorted(by_size):
         for number in LADDER_DRAWS:
@@ -302,17 +302,21 @@ def _worth(domain: Domain, given: Input) -> float:
     return math.log2(4 * MOST_NUMBERS / max(domain.size(given.dims)[0], 1))
 
 
-def _spread(pool: Pool) -> list[dict[str, int]]:
-    """Dims from the smallest to the largest of the pool, in steps of equal ratio."""
-    by_size = sorted(pool.dims, key=pool.domain.size)
-    if not by_size:
-        return []
-    numbers = [max(pool.domain.size(dims)[0], 1) for dims in by_size]
-    chosen = [
-        min(
-            range(len(numbers)),
-            key=lambda n: abs(numbers[n] - numbers[0] * (numbers[-1] / numbers[0]) ** part),
-        )
-        for part in (level / (RUNGS - 1) for level in range(RUNGS))
-    ]
-    return [by_size[n] for n in sorted({*chosen, len(numbers) - 1})]
+def _spread(pool: Pool, reference: Reference) -> list[dict[str, int]]:
+    """Dims from the smallest to the largest that give answers with numbers, in steps of about equal ratio."""
+
+    def answered(dims: dict[str, int]) -> bool:
+        draws = (reference.right(pool.domain.draw(dims, number)) for number in LADDER_DRAWS)
+        return any(right is not None and right.answer.size for right in draws)
+
+    left = [dims for dims in sorted(pool.dims, key=pool.domain.size) if answered(dims)]
+    numbers = {id(dims): max(pool.domain.size(dims)[0], 1) for dims in left}
+    chosen: list[dict[str, int]] = []
+    if left:
+        smallest, largest = numbers[id(left[0])], numbers[id(left[-1])]
+        for level in range(min(RUNGS, len(left))):
+            wanted = smallest * (largest / smallest) ** (level / (RUNGS - 1))
+            nearest = min(left, key=lambda dims: abs(numbers[id(dims)] - wanted))
+            chosen.append(nearest)
+            left = [dims for dims in left if dims is not nearest]
+    return chosen

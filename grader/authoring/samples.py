@@ -48,9 +48,11 @@ CHUNK = 50
 # Of float64 work in another order, relative to the answer's largest magnitude, where none was measured.
 FLOAT64_ROUNDING = 1e-12
 
-# How far above its smallest value a dim goes, and how far now and then.
+# How far above its smallest value a dim goes, and how far now and then: dims that whole numbers lie below,
+# beyond what a byte holds.
 SPAN = 6
-FAR = 300
+FAR = 24
+FAR_NUMBERS = 300
 SCALES = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 2.0, 4.0, 16.0, 64.0)
 # Beside ordinary values: halves and their successor in float32, fractions, negative ones.
 MARKS = (0.0, 0.2, 0.5, float(np.nextafter(np.float32(0.5), np.float32(1))), 0.7, 1.0, 2.0, -1.0)
@@ -261,13 +263,15 @@ def _dims(domain: Domain, draw: _Draw) -> dict[str, int] | None:
     """Allowed dims: often the smallest value, mostly a few more, now and then one far beyond."""
     exercise = domain.exercise
     work = exercise.work
+    recipes = [p.values for p in exercise.parameters.values() if isinstance(p.values, Values)]
+    numbered = {recipe.integers.below for recipe in recipes if recipe.integers is not None}
     for _ in range(200):
         dims = {
             name: low + (0 if draw.chance(0.1) else draw.below(SPAN)) for name, low in domain.lowest.items()
         }
         if draw.chance(0.03):
             far = draw.one_of(list(dims))
-            dims[far] += FAR - SPAN + draw.below(SPAN)
+            dims[far] += (FAR_NUMBERS if far in numbered else FAR) + draw.below(SPAN)
         if not domain.allows(dims):
             continue
         if work is not None:

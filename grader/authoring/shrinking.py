@@ -216,7 +216,8 @@ def _digit(block: Array) -> Array:
 
 def _nearer(block: Array) -> Array:
     """One nearer to 0."""
-    return np.sign(block) * np.maximum(np.abs(np.round(block)) - 1, 0)
+    new: Array = np.sign(block) * np.maximum(np.abs(np.round(block)) - 1, 0)
+    return new
 
 
 def _becomes(number: float) -> Callable[[Array], Array]:

@@ -25,6 +25,7 @@ from grader.authoring.adequacy import (
 from grader.authoring.answers import outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR, HIGH_NOISE, HonestRuns, advise
 from grader.authoring.mutants import Mutants
+from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import Samples
 from grader.authoring.secrecy import revealed
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
@@ -124,6 +125,13 @@ class Validator:
         Raises:
             GraderError: The cross-check or the reference can't be run.
         """
+        if fast:
+            return self._run(None)
+        with Rebuild(self.source) as rebuild:
+            return self._run(rebuild)
+
+    def _run(self, rebuild: Rebuild | None) -> Validation:
+        fast = rebuild is None
         self.progress("pack")
         if fast:
             self.pack = cached_pack(self.source.root, self.source.name)
@@ -138,9 +146,9 @@ class Validator:
         self.progress("trivial answers")
         self._trivial(suite)
         trials = self._misconceptions(suite)
-        if not fast:
-            self._pack([trial.answers for trial in trials.values()])
         tried = [] if fast else self._mutants(suite)
+        if rebuild is not None:
+            self._pack(rebuild, [trial.answers for trial in trials.values()])
         worked = KillMatrix() if fast else self._worked(set(trials))
         matrix = self._matrix(trials, worked)
         if not fast:
@@ -182,13 +190,14 @@ class Validator:
 
     # --- the pack -------------------------------------------------------------------------
 
-    def _pack(self, answers: Sequence[Mapping[str, Sequence[StepOutcome]]]) -> None:
+    def _pack(self, rebuild: Rebuild, answers: Sequence[Mapping[str, Sequence[StepOutcome]]]) -> None:
         """The pack is the same when built again, and a student's tells nothing of hidden cases."""
         self.progress("pack, built again")
-        if build_pack(self.source, self.frozen) != self.pack.data:
+        full, student_data = rebuild.packs()
+        if full != self.pack.data:
             self.weak_exercise("pack_not_reproducible", "two packs built one after the other differ")
         self.progress("student's pack")
-        student = packs.loads(build_pack(self.source, self.frozen, student=True))
+        student = packs.loads(student_data)
         for case, what in revealed(self.placed, self.pack, student, answers):
             if case is None:
                 self.weak_exercise("student_pack_reveals", f"the student's pack: {what}")

@@ -12,10 +12,11 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import PlacedArray, read_plan
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.judge import submission as judging
+from grader.judge.follow_up import choose, complete
 from grader.outcomes import Execution
 from grader.result import Isolation, Result, SubmissionInfo
 from grader.sandbox.analyst import Analysis, Analyst
@@ -43,6 +44,7 @@ class Runner:
         self._servers: dict[str, Server] = {}
         self._analyst: Analyst | None = None
         self._isolation = Isolation(*probe())
+        self._used = KINDS[0]
         if started is not None:
             started.configure(pack.exercise.packages, pack.exercise.policy)
             self._servers[started.kind] = started
@@ -90,8 +92,12 @@ class Runner:
         if submission.source is None:
             return judging.not_loadable(self._context(submission), submission.problem)
         try:
-            execution = self._execute(submission, submission.source)
-            return judging.judge(self._context(submission), execution, wall_s=time.perf_counter() - begin)
+            program = self._program(submission, submission.source)
+            execution = self._execute(program)
+            result = judging.judge(self._context(submission), execution)
+            result = self._follow_up(program, result)
+            timing = replace(result.timing, wall_s=round(time.perf_counter() - begin, 6))
+            return replace(result, timing=timing)
         except SandboxError as error:
             return judging.grader_fault(self._context(submission), str(error))
         except Exception as error:
@@ -112,8 +118,30 @@ class Runner:
             notes=submission.notes,
         )
 
-    def _execute(self, submission: Submission, source: str) -> Execution:
-        program = Program(source, submission.filename, submission.module, self.pack.exercise.entry)
+    def _program(self, submission: Submission, source: str) -> Program:
+        return Program(source, submission.filename, submission.module, self.pack.exercise.entry)
+
+    def _follow_up(self, program: Program, result: Result) -> Result:
+        """The result with what a few small calls show of a submission that failed."""
+        calls = choose(self.pack, result)
+        if calls is None:
+            return result
+        plan = read_plan(calls.block)
+        phase = Phase("follow_up", calls.block, plan, calls.answer_bytes, calls.answers_bytes)
+        for _ in range(2):
+            try:
+                ran = execute(self.start(self._used), program, [phase], self._limits)
+            except SandboxError:
+                # What is decided stays decided; only these calls are tried again.
+                self.close()
+                continue
+            timing = replace(result.timing, cpu_s=round(result.timing.cpu_s + ran.cpu_s, 6))
+            result = replace(result, timing=timing)
+            steps = ran.steps.get("follow_up")
+            return complete(self.pack, result, calls, steps, program.filename) if steps else result
+        return result
+
+    def _execute(self, program: Program) -> Execution:
         for attempt in range(2):
             try:
                 return self._run(program)
@@ -141,6 +169,7 @@ class Runner:
                 # A recorded call may take all of its time and then be made once more.
                 spare = sum(len(phase.recorded or ()) for phase in phases) * limits.seconds_per_call
                 limits = replace(limits, spare_seconds=spare)
+            self._used = kind
             execution = execute(
                 server, program, phases, limits, report=analysis.report, repeat=kind == "torch"
             )

@@ -81,7 +81,7 @@ def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:
         second = dict(first)
         for name, relation_change in case.check.change.items():
             try:
-                second[name] = _changed(name, first[name], relation_change, dims, seed)
+                second[name] = change_argument(name, first[name], relation_change, dims, seed)
             except (RecipeError, ExpressionError) as error:
                 raise fault(f"check.change.{name}", error) from None
         calls.append(tuple(second.values()))
@@ -92,9 +92,14 @@ def _plain(number: int | float) -> int | float:
     return int(number) if float(number).is_integer() else float(number)
 
 
-def _changed(
+def change_argument(
     name: str, argument: Argument, change: Change, dims: dict[str, int | float], seed: int
 ) -> Argument:
+    """An argument of a relation's second call, made from that of the first.
+
+    Raises:
+        RecipeError, ExpressionError: The change doesn't fit the argument.
+    """
     if isinstance(argument, ArrayArgument):
         if change.scalar is not None:
             raise RecipeError("is an array; a scalar can't replace it")

@@ -11,16 +11,20 @@ from numpy.typing import NDArray
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
-from grader.exercise.calls import PhaseBuilder
+from grader.exercise.cache import remembered
+from grader.exercise.calls import ArrayArgument, PhaseBuilder
+from grader.exercise.examples import make_example
 from grader.exercise.expressions import evaluate
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
+from grader.exercise.follow_up import FollowUp
 from grader.exercise.frozen import Frozen
-from grader.exercise.known import Known
+from grader.exercise.influence import influence_calls, right_map
+from grader.exercise.known import NOTHING_KNOWN, Known, from_tensors, to_tensors
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import Exercise, Relation
 from grader.exercise.pack import PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entry
-from grader.exercise.source import ExerciseSource
+from grader.exercise.source import ExerciseSource, shown
 
 # What an answer may be off by, in rounding noise, before it is another one.
 NOISE_FACTOR = 10.0
@@ -93,13 +97,16 @@ def answer_shape(
     return answer.shape
 
 
-def build_pack(source: ExerciseSource, frozen: Frozen, *, student: bool = False) -> bytes:
+def build_pack(
+    source: ExerciseSource, frozen: Frozen, *, student: bool = False, remember: bool = True
+) -> bytes:
     """The bytes of an exercise's pack.
 
     Args:
         source: The exercise.
         frozen: What was found when it was frozen.
         student: Leave the hidden cases out.
+        remember: Take the fingerprints of known mistakes from the cache when they are there.
 
     Raises:
         ExerciseError: A case can't be made, or its arrays are not the ones that were frozen.
@@ -143,14 +150,38 @@ def build_pack(source: ExerciseSource, frozen: Frozen, *, student: bool = False)
                 steps=tuple(steps),
                 shapes=tuple(step_shapes),
                 tolerance=measured.tolerance,
+                dims=dict(case.dims),
                 scale=scale if np.isfinite(scale) and scale > 0 else 1.0,
                 drawn=placed.drawn,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
     exercise = _pack_exercise(source)
-    known = _known(source, frozen, cases, blocks)
-    return packs.dump(exercise, cases, blocks, expected, known, student=student, sources=source.digest)
+    known = _known(source, frozen, cases, blocks, remember=remember)
+    follow = _follow_up(source, frozen, entry)
+    return packs.dump(
+        exercise, cases, blocks, expected, known, follow, student=student, sources=source.digest
+    )
+
+
+def _follow_up(source: ExerciseSource, frozen: Frozen, entry: Entry) -> FollowUp | None:
+    """The calls of the influence map and the small examples; None where there are neither."""
+    exercise, folder = source.exercise, source.reference_folder
+    misconceptions = load_misconceptions(folder, list(exercise.clauses))
+    builder = PhaseBuilder()
+    influence = None
+    if exercise.influence is not None:
+        place = shown(source.root / "cases" / source.name / "exercise.yaml"), source.influence_line
+        calls = influence_calls(exercise, exercise.influence, *place)
+        influence = right_map(entry, calls, exercise, exercise.influence, *place)
+        for call in calls:
+            builder.add_call(call)
+    examples = []
+    model = load_model(folder)
+    for found in (*frozen.counterexamples.values(), *frozen.ladder):
+        examples.append(make_example(entry, model, misconceptions, found))
+        builder.add_call([ArrayArgument(a) if isinstance(a, np.ndarray) else a for a in found.call()])
+    return FollowUp(builder.finish(), influence, tuple(examples)) if len(builder) else None
 
 
 def _known(source: ExerciseSource, frozen: Frozen, cases: list[PackCase], blocks: dict[str, bytes]) -> Known:
@@ -173,9 +204,21 @@ def _known(source: ExerciseSource, frozen: Frozen, cases: list[PackCase], blocks
         )
         for name, block in blocks.items()
     }
-    return fingerprint_known(
-        load_model(source.reference_folder), misconceptions, phases, list(source.exercise.parameters)
-    )
+    if not len(misconceptions):
+        return NOTHING_KNOWN
+
+    def make() -> dict[str, NDArray[Any]]:
+        model = load_model(source.reference_folder)
+        return to_tensors(fingerprint_known(model, misconceptions, phases, list(source.exercise.parameters)))
+
+    if not remember:
+        return from_tensors({name: a.tobytes() for name, a in make().items()})
+    texts = [path.read_bytes() for path in sorted(source.reference_folder.rglob("*.py"))]
+    parts = [repr((name, p)).encode() for name, p in phases.items()] + [
+        repr(source.exercise).encode(),
+        *texts,
+    ]
+    return from_tensors(remembered(b"\0".join(parts), make))
 
 
 def _add_steps(

@@ -38,7 +38,8 @@ class WrittenArray:
 
     def array(self) -> Array:
         """The array, in C order, its float values rounded to what float32 can hold."""
-        return float32_values(np.array(self.values, self.dtype).reshape(self.shape))
+        array = np.array(self.values, self.dtype).reshape(self.shape)
+        return float32_values(array).astype(self.dtype)
 
 
 WrittenArgument = WrittenArray | int | float

@@ -267,19 +267,24 @@ def _same_call(table: _Phase, one: int, other: int) -> bool:
 
 
 def is_half(outcomes: Sequence[StepOutcome]) -> bool:
-    """Whether every answer consists of numbers that float16 holds, and not all of them are whole."""
-    broken = False
+    """Whether all answers are numbers that float16 holds, or all that bfloat16 does, and not all are whole."""
+    values = [o.value for o in outcomes if isinstance(o.value, ArrayValue) and "float" in o.value.dtype]
+    arrays = [v.array().astype(np.float64) for v in values if v.data is not None]
     with np.errstate(all="ignore"):
-        for outcome in outcomes:
-            value = outcome.value
-            if not isinstance(value, ArrayValue) or value.data is None or "float" not in value.dtype:
-                continue
-            array = value.array().astype(np.float64)
-            array = array[np.isfinite(array)]
-            if not np.array_equal(array.astype(np.float16).astype(np.float64), array):
-                return False
-            broken = broken or bool((array != np.round(array)).any())
-    return broken
+        for narrow in (_to_float16, _to_bfloat16):
+            if all(np.array_equal(narrow(a), a, equal_nan=True) for a in arrays):
+                return any(bool((a[np.isfinite(a)] % 1 != 0).any()) for a in arrays)
+    return False
+
+
+def _to_float16(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    return array.astype(np.float16).astype(np.float64)
+
+
+def _to_bfloat16(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first half of the bits of float32, without rounding: numbers of bfloat16 stay as they are."""
+    bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+    return np.where(np.isfinite(array), bits.view(np.float32).astype(np.float64), array)
 
 
 def _mark_touched(

@@ -252,6 +252,7 @@ class Exercise(Model):
     work: Work | None = None
     clauses: dict[Identifier, Clause]
     groups: list[str] = []
+    influence: Influence | None = None
 
     @field_validator("dims")
     @classmethod
@@ -421,6 +422,30 @@ class RandomCases(CaseBase):
     """
 
     random: RandomBatch
+
+
+class View(Model):
+    """One of the calls on which influence is looked at: how it differs from the others, and its rows.
+
+    ``rows`` says to which element of the argument each row of the answer belongs.
+    """
+
+    change: dict[str, Change] = {}
+    rows: list[int]
+
+
+class Influence(Model):
+    """Which elements of an argument move which rows of the answer; looked at after a failure.
+
+    In each view every element of ``argument`` is changed in turn: a whole number to the next one of its
+    range, another number by 1. Together the views have a row for every element.
+    """
+
+    argument: str
+    dims: dict[str, Whole]
+    seed: Count | None = None
+    arrays: dict[str, ArrayChange] = {}
+    views: list[View]
 
 
 # --- policy.yaml ----------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """The pack: everything that grading needs, in one data-only file.
 
 A pack is a safetensors file. Its metadata holds one key, ``grader``, with sorted JSON: the exercise, its
-policy and the cases. Its tensors are the phases' blocks (``phase.NAME``, see `grader.exercise.calls`) and
-the expected answers (``expected.CASE``), and what is known of mistakes (``known.*``, see
-`grader.exercise.known`). A student's pack is the same file without the hidden cases.
+policy and the cases. Its tensors are the phases' blocks (``phase.NAME``, see `grader.exercise.calls`), the
+expected answers (``expected.CASE``), what is known of mistakes (``known.*``, see `grader.exercise.known`),
+and what is run after a failure (``follow.*``, see `grader.exercise.follow_up`). A student's pack is the same
+file without the hidden cases.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from safetensors import deserialize as parse_tensors
 from safetensors.numpy import save as save_tensors
 
 from grader.errors import GraderError
+from grader.exercise import follow_up as following
 from grader.exercise import known as mistakes
 from grader.exercise.calls import PlacedArgument, read_plan
+from grader.exercise.follow_up import FollowUp
 from grader.exercise.known import Known
 
 SCHEMA = "grader.pack/1"
@@ -50,6 +53,7 @@ class PackCase:
         shapes: Expected shape of the answer of each step.
         tolerance: Largest accepted error relative to ``scale``; None where no values are compared.
         scale: Largest magnitude of the expected answer (1 where that is 0).
+        dims: Value of each dim.
         drawn: It is a member of a random batch.
     """
 
@@ -67,6 +71,7 @@ class PackCase:
     shapes: tuple[tuple[int, ...], ...]
     tolerance: float | None
     scale: float
+    dims: Mapping[str, int]
     drawn: bool = False
 
 
@@ -97,6 +102,7 @@ class Pack:
         tensors: The expected answers by case id.
         data: The file's bytes.
         known_data: What is known of mistakes, as it lies in the file.
+        follow_data: What is run after a failure, as it lies in the file.
         student: Whether hidden cases were left out.
         sources: Digest of the sources that it was frozen from.
     """
@@ -108,6 +114,7 @@ class Pack:
     tensors: Mapping[str, NDArray[np.float64]] = field(repr=False)
     data: bytes = field(repr=False)
     known_data: Mapping[str, bytes] = field(repr=False, default_factory=dict)
+    follow_data: Mapping[str, bytes] = field(repr=False, default_factory=dict)
     student: bool = False
     sources: str = ""
 
@@ -136,7 +143,19 @@ class Pack:
         try:
             return mistakes.from_tensors(self.known_data)
         except (ValueError, KeyError, TypeError) as error:
-            raise GraderError(f"the pack is damaged ({error}); make it anew with grader pack") from None
+            raise _damaged(error) from None
+
+    @cached_property
+    def follow_up(self) -> FollowUp | None:
+        """What is run after a failure; None where there is nothing.
+
+        Raises:
+            GraderError: It is damaged.
+        """
+        try:
+            return following.from_tensors(self.follow_data) if self.follow_data else None
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged(error) from None
 
     def expected(self, case: PackCase) -> NDArray[np.float64]:
         """The expected answer of a ``compare`` case."""
@@ -151,12 +170,17 @@ class Pack:
         return list(zip(self.exercise.parameters, values, strict=True))
 
 
+def _damaged(error: Exception) -> GraderError:
+    return GraderError(f"the pack is damaged ({error}); make it anew with grader pack")
+
+
 def dump(
     exercise: PackExercise,
     cases: Sequence[PackCase],
     blocks: Mapping[str, bytes],
     expected: Mapping[str, NDArray[np.float64]],
     known: Known,
+    follow: FollowUp | None,
     *,
     student: bool,
     sources: str,
@@ -177,6 +201,8 @@ def dump(
         f"expected.{name}": np.ascontiguousarray(a, np.float64) for name, a in sorted(expected.items())
     }
     tensors |= {f"known.{name}": a for name, a in mistakes.to_tensors(known).items()}
+    if follow is not None:
+        tensors |= {f"follow.{name}": a for name, a in following.to_tensors(follow).items()}
     data: bytes = save_tensors(tensors, {"grader": json.dumps(meta, sort_keys=True, separators=(",", ":"))})
     return data
 
@@ -214,13 +240,13 @@ def loads(data: bytes) -> Pack:
     )
     expected: dict[str, NDArray[np.float64]] = {}
     blocks: dict[str, bytes] = {}
-    known: dict[str, bytes] = {}
+    kept: dict[str, dict[str, bytes]] = {"known": {}, "follow": {}}
     for name, tensor in tensors.items():
         kind, _, label = name.partition(".")
         if kind == "phase":
             blocks[label] = bytes(tensor["data"])
-        elif kind == "known":
-            known[label] = bytes(tensor["data"])
+        elif kind in kept:
+            kept[kind][label] = bytes(tensor["data"])
         elif kind == "expected":
             expected[label] = np.frombuffer(tensor["data"], "<f8").reshape(tensor["shape"])
     return Pack(
@@ -230,7 +256,8 @@ def loads(data: bytes) -> Pack:
         blocks={name: blocks[name] for name in PHASES if name in blocks},
         tensors=expected,
         data=data,
-        known_data=known,
+        known_data=kept["known"],
+        follow_data=kept["follow"],
         student=meta["student"],
         sources=meta["sources"],
     )

@@ -66,6 +66,7 @@ class ExerciseSource:
     policy: Policy
     entries: tuple[Entry, ...]
     frozen: Frozen | None
+    influence_line: int = 0
 
     @property
     def frozen_path(self) -> Path:
@@ -204,6 +205,7 @@ def load(folder: Path) -> ExerciseSource:
         policy=policy,
         entries=tuple(entries),
         frozen=frozen.load(frozen_path, shown(frozen_path)),
+        influence_line=exercise_document.line(("influence",)),
     )
 
 

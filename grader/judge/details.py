@@ -58,7 +58,7 @@ def case_details(
     details: dict[str, Any] = {}
     key = ("inputs", case.id, 0)
     if key not in pack.texts:
-        pack.texts[key] = Shared([_input(name, value) for name, value in pack.arguments(case)])
+        pack.texts[key] = Shared([describe_input(name, value) for name, value in pack.arguments(case)])
     details["inputs"] = pack.texts[key]
     obtained, expected = judgement.obtained, judgement.expected
     if obtained is not None and obtained.size <= MAX_SHOWN:
@@ -84,7 +84,8 @@ def case_details(
     return details
 
 
-def _input(name: str, value: Any) -> dict[str, Any]:
+def describe_input(name: str, value: Any) -> dict[str, Any]:
+    """Name, dtype, shape and values of an argument; without values when there are many."""
     if not isinstance(value, np.ndarray):
         return {"name": name, "value": value}
     shown: dict[str, Any] = {"name": name, "dtype": value.dtype.name, "shape": list(value.shape)}
@@ -135,6 +136,25 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
         pack.texts[key] = _after_imports(pack, case)
     text: str = pack.texts[key]
     return _imports(pack.exercise.entry, filename) + text
+
+
+def example_snippet(entry: str, filename: str, arguments: Sequence[tuple[str, Any]], expected: Array) -> str:
+    """Python text that makes one call and prints what it gives beside the right answer.
+
+    Args:
+        entry: Name of the entry point.
+        filename: The submission's file name.
+        arguments: Name and value of each argument.
+        expected: The right answer.
+    """
+    names = ", ".join(name for name, _ in arguments)
+    lines = [f"{name} = {_literal(value)}" for name, value in arguments]
+    lines += [
+        f"print({entry}({names}))",
+        f"expected = {_literal(expected)}",
+        'print("expected:", expected, sep="\\n")',
+    ]
+    return _imports(entry, filename).rstrip("\n") + "\n\n" + "\n".join(lines) + "\n"
 
 
 def _numbers(pack: Pack, case: PackCase) -> int:

@@ -22,6 +22,17 @@ Outcomes = Mapping[str, Sequence[StepOutcome]]
 # More mistakes than this that fit equally well name nothing.
 MOST = 4
 
+# The verdicts that need no further explanation, by what a mistake was told by.
+EXPLAINED: Mapping[str, frozenset[str]] = {
+    "values": frozenset(
+        {"raised", "wrong_type", "wrong_shape", "not_repeatable", "crashed", "timed_out", "out_of_memory"}
+    ),
+    "overwritten": frozenset({"input_mutated", "raised"}),
+    "aliased": frozenset({"output_aliases_input"}),
+    "unrepeatable": frozenset({"not_repeatable"}),
+    "half": frozenset(),
+}
+
 NOTHING_FITS = "No known mistake explains all of these answers, nor do two of them together."
 
 
@@ -161,7 +172,7 @@ def _message(finding: Finding, alternatives: int) -> str:
     if finding.told_by == "unrepeatable":
         return "Two equal calls in a row give different answers."
     if finding.told_by == "half":
-        return "Every answer consists of numbers that float16 can hold, which has about three digits."
+        return "Every answer consists of numbers that float16 or bfloat16 can hold: two or three digits."
     cases = "case" if finding.of == 1 else "cases"
     said = f"This explains the answers of {finding.fits} of {finding.of} {cases}"
     if len(finding.mistakes) > 1:

@@ -11,8 +11,11 @@ from typing import Any, Literal
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.cases import judge_case
 from grader.judge.details import case_details
+from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
+from grader.judge.explanations import entry, explain
 from grader.judge.failures import load_message
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
+from grader.judge.small_errors import small_error_note
 from grader.outcomes import Execution, StepOutcome
 from grader.result import (
     Adjustment,
@@ -92,8 +95,8 @@ def _known(pack: Pack) -> _Known:
     return known
 
 
-def judge(context: Context, execution: Execution, *, wall_s: float = 0.0) -> Result:
-    """Decide everything about one submission; ``wall_s`` is how long it took on the clock."""
+def judge(context: Context, execution: Execution) -> Result:
+    """Decide everything about one submission; how long it took on the clock is left open."""
     pack = context.pack
     report = execution.report or {}
     policy, notes = _policy(report)
@@ -101,9 +104,28 @@ def judge(context: Context, execution: Execution, *, wall_s: float = 0.0) -> Res
     problem = load_message(execution.load, report, pack.exercise)
     if problem is not None:
         cases = _all_skipped(pack)
-        return _finish(context, execution, cases, policy, notes, "not_loadable", problem, wall_s)
+        result = _finish(context, execution, cases, policy, notes, "not_loadable", problem)
+        return replace(result, diagnoses=(entry("not_loadable", "", problem),))
     cases = _judge_cases(context, execution)
-    return _finish(context, execution, cases, policy, notes, None, "", wall_s)
+    result = _finish(context, execution, cases, policy, notes, None, "")
+    return _with_diagnosis(pack, result, execution)
+
+
+def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
+    """The result with the mistakes that explain what failed, or with a note on small errors."""
+    if not any(case.failed for case in result.cases):
+        note = small_error_note(pack, result.cases, execution.steps)
+        return replace(result, notes=(*result.notes, note)) if note else result
+    findings = diagnose(pack, execution.steps)
+    by_values = [f for f in findings if f.told_by == "values"]
+    records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
+    told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
+    explained = explain(pack, result.cases, told)
+    values_open = not by_values and any(
+        c.verdict in ("wrong_value", "relation_violated") for c in result.cases
+    )
+    undiagnosed = NOTHING_FITS if values_open and pack.known.mistakes and not records else ""
+    return replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
 
 
 def not_loadable(context: Context, message: str) -> Result:
@@ -292,7 +314,6 @@ def _finish(
     notes: tuple[str, ...],
     status: Status | None,
     message: str,
-    wall_s: float = 0.0,
 ) -> Result:
     pack = context.pack
     points = rounded(math.fsum([case.points for case in cases]))
@@ -317,7 +338,6 @@ def _finish(
         output=_output(execution, "public"),
         hidden_output=_output(execution, "hidden"),
         timing=Timing(
-            wall_s=round(wall_s, 6),
             cpu_s=round(execution.cpu_s, 6),
             calls_s=round(execution.call_cpu_s, 6),
             public_s=round(_public_seconds(execution), 6),

@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from grader import __version__
-from grader.report import markup
+from grader.report import markup, parts
 from grader.report.class_view import ClassRow, class_rows, class_view
 from grader.report.figures import number, plural, points, short_digest
 from grader.report.safe import safe
@@ -120,7 +120,7 @@ def _environment() -> Environment:
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
         hidden_rows=markup.hidden_rows,
-        listing=markup.listing,
+        listing=parts.listing,
         skipped_rows=markup.skipped_rows,
         tone=lambda word: markup.TONES.get(word, "bad"),
         href=lambda text: quote(clean(text, 300), safe=""),

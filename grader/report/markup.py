@@ -6,14 +6,16 @@ kept by type as well, as a safe text and one that is not yet safe may be equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from markupsafe import Markup
 
+from grader.report.arrays import ShownArray
 from grader.report.figures import number, plural, points
+from grader.report.parts import SCROLL, array, listing, part, slices, snippet
 from grader.report.safe import fill, joined, safe, safe_line
-from grader.report.submission_view import CaseView, Clause, Details, ShownArray
+from grader.report.submission_view import CaseView, Clause, Details
 from grader.report.texts import VERDICT_WORDS
 from grader.result import CaseResult
 
@@ -39,8 +41,6 @@ STATES: Mapping[str, tuple[str, str]] = {
     "fault": ("?", "the grader failed"),
 }
 NONE = Markup()
-
-SCROLL = '<div class="scroll" role="group" tabindex="0" aria-label="%s">'
 
 
 @lru_cache(maxsize=64, typed=True)
@@ -279,10 +279,6 @@ def details(d: Details, label: str, heading: str = "h4") -> Markup:
     return d.made[label, heading]
 
 
-def _part(heading: Markup, title: str, content: Markup, kind: str = "part") -> Markup:
-    return fill('<div class="%s"><%s>%s</%s>\n%s</div>\n', kind, heading, title, heading, content)
-
-
 def _exception(d: Details, label: str, heading: Markup) -> Markup:
     if not (d.exception or d.frames):
         return NONE
@@ -301,7 +297,7 @@ def _exception(d: Details, label: str, heading: Markup) -> Markup:
         content += fill(
             '<ol class="frames" aria-label="Your lines, outermost call first">\n%s</ol>\n', joined(lines)
         )
-    return _part(heading, "The exception", content)
+    return part(heading, "The exception", content)
 
 
 def _worst(d: Details, label: str, heading: Markup) -> Markup:
@@ -324,7 +320,7 @@ def _worst(d: Details, label: str, heading: Markup) -> Markup:
         fill("Largest errors of %s", label),
         joined(rows),
     )
-    return _part(heading, "Largest errors", table)
+    return part(heading, "Largest errors", table)
 
 
 def _sides(d: Details, label: str, heading: Markup) -> Markup:
@@ -336,7 +332,7 @@ def _sides(d: Details, label: str, heading: Markup) -> Markup:
             '<div><p class="label">%s <span class="soft">%s</span></p>\n%s\n</div>\n',
             a.name,
             a.about,
-            _array(a, label),
+            array(a, label),
         )
         for a in sides
     ]
@@ -344,39 +340,7 @@ def _sides(d: Details, label: str, heading: Markup) -> Markup:
     content = fill('<div class="sides%s">\n%s</div>\n', stacked, joined(shown))
     if d.worst and d.obtained and d.obtained.rows:
         content += Markup('<p class="soft">Underlined: the largest errors.</p>\n')
-    return _part(heading, "Obtained and expected", content)
-
-
-@lru_cache(maxsize=256, typed=True)
-def _column_heads(count: int) -> Markup:
-    return joined([fill('<th scope="col">%s</th>', column) for column in range(count)])
-
-
-def _array(a: ShownArray, label: str) -> Markup:
-    name = fill("%s, %s", a.name, label)
-    if a.rows:
-        rows = [fill('<tr><th scope="row">%s</th>%s</tr>\n', at, row) for at, row in enumerate(a.rows)]
-        return fill(
-            SCROLL + '<table class="array">\n<thead><tr><td></td>%s</tr></thead>\n<tbody>\n%s'
-            "</tbody></table></div>\n",
-            name,
-            _column_heads(a.columns),
-            joined(rows),
-        )
-    if a.slices:
-        return fill(
-            '<details class="slices"><summary>Values, %s</summary>\n' + SCROLL + "\n%s</div></details>\n",
-            plural(len(a.slices), "slice"),
-            name,
-            _slices(a.slices),
-        )
-    if a.inline:
-        return fill('<p class="inline"><code>%s</code></p>\n', a.inline)
-    return Markup('<p class="soft">The values are left out, since there are many.</p>\n')
-
-
-def _slices(slices: Sequence[tuple[str, str]]) -> Markup:
-    return joined([fill('<p class="soft">%s</p>\n<pre>%s</pre>\n', where, text) for where, text in slices])
+    return part(heading, "Obtained and expected", content)
 
 
 def _inputs(d: Details, label: str, heading: Markup) -> Markup:
@@ -385,7 +349,7 @@ def _inputs(d: Details, label: str, heading: Markup) -> Markup:
     if (label, heading) not in d.inputs.made:
         items = [fill("<li>%s</li>\n", _input(a, label)) for a in d.inputs]
         content = fill('<ul class="inputs">\n%s</ul>', joined(items))
-        d.inputs.made[label, heading] = _part(heading, "Inputs", content)
+        d.inputs.made[label, heading] = part(heading, "Inputs", content)
     made: Markup = d.inputs.made[label, heading]
     return made
 
@@ -393,7 +357,7 @@ def _inputs(d: Details, label: str, heading: Markup) -> Markup:
 def _input(a: ShownArray, label: str) -> Markup:
     name = fill('<code>%s</code> <span class="soft">%s</span>', a.name, a.about)
     if a.rows:
-        return fill("<details><summary>%s</summary>\n%s</details>", name, _array(a, label))
+        return fill("<details><summary>%s</summary>\n%s</details>", name, array(a, label))
     if a.inline:
         return fill('<p>%s <code class="value">%s</code></p>', name, a.inline)
     if a.slices:
@@ -401,20 +365,9 @@ def _input(a: ShownArray, label: str) -> Markup:
             "<details><summary>%s</summary>\n" + SCROLL + "\n%s</div></details>",
             name,
             fill("%s, %s", a.name, label),
-            _slices(a.slices),
+            slices(a.slices),
         )
     return fill("<p>%s</p>", name)
-
-
-def listing(title: str, text: str) -> Markup:
-    """A text as it was printed."""
-    return fill(
-        '<div class="listing"><p class="label">%s</p>\n'
-        '<pre role="group" tabindex="0" aria-label="%s"><bdi>%s</bdi></pre></div>\n',
-        title,
-        title,
-        text,
-    )
 
 
 def _printed(d: Details, heading: Markup) -> Markup:
@@ -425,19 +378,10 @@ def _printed(d: Details, heading: Markup) -> Markup:
         content += listing("Standard output", d.stdout)
     if d.stderr:
         content += listing("Standard error", d.stderr)
-    return _part(heading, "Printed in this call", content)
+    return part(heading, "Printed in this call", content)
 
 
 def _snippet(d: Details, label: str, heading: Markup) -> Markup:
     if not d.snippet:
         return NONE
-    content = fill(
-        '<div class="code"><div class="lead"><p class="soft">Save it beside your file and run it with Python.'
-        '</p><button type="button" class="copy" hidden>Copy<span class="unseen"> the snippet of %s</span>'
-        '</button></div>\n<pre role="group" tabindex="0" aria-label="Snippet of %s"><code>%s</code></pre>'
-        "</div>",
-        label,
-        label,
-        d.snippet,
-    )
-    return _part(heading, "Try it yourself", content, "part snippet")
+    return part(heading, "Try it yourself", snippet(d.snippet, label), "part snippet")

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from grader.report.arrays import ShownArray, shape_words, shown_array
 from grader.report.figures import number, plural
-from grader.report.safe import safe, safe_line, safe_text
+from grader.report.room import Room
+from grader.report.safe import safe_line
 from grader.report.texts import one_line
 from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, Violation
 from grader.summary import CaseOutline, Summary
@@ -26,174 +28,10 @@ FRAME_BYTES = 22_000
 DETAIL_BYTES = 1_500
 TEACHER_FACTOR = 3
 
-MAX_SHOWN = 1_000_000
 MAX_SNIPPET = 40_000
-MAX_TABLE_CELLS = 240
-MAX_TABLE_COLUMNS = 40
 MAX_FINDINGS = 30
 MAX_NOTES = 20
 MAX_LISTED = 200
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
-
-
-class _Room:
-    """Bytes that a kind of content may take up on a page.
-
-    Attributes:
-        left, used: Bytes.
-        ample: Nothing was cut or left out for want of room.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.left = size
-        self.used = 0
-        self.ample = True
-
-    def text(self, text: str, limit: int, *, least: int = 0) -> Markup:
-        """The text, cleaned, escaped, cut to what there is room for, but never below ``least`` characters."""
-        kept = safe_text(text, limit)
-        cost = _bytes(kept)
-        if cost > self.left:
-            self.ample = False
-            kept = safe_text(text, max(least, min(limit, self.left // 6), 1))
-            cost = _bytes(kept)
-        self.left -= cost
-        self.used += cost
-        return kept
-
-    def whole(self, text: str, limit: int) -> Markup:
-        """The text, cleaned and escaped; empty when it is longer than the limit or finds no room."""
-        if len(text) > limit:
-            return Markup()
-        kept = safe_text(text, 2 * limit)
-        return kept if self.take(_bytes(kept)) else Markup()
-
-    def take(self, size: int) -> bool:
-        """Whether there was room for so many bytes, which are then used up."""
-        if size > self.left:
-            self.ample = False
-            return False
-        self.left -= size
-        self.used += size
-        return True
-
-
-# --- Arrays ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ShownArray:
-    """What is shown of a value: a table, a text, or only what it is.
-
-    Attributes:
-        about: dtype and shape in words.
-        inline: A value that fits into a line.
-        columns: The numbers of the columns of a table.
-        rows: Its cells, escaped.
-        slices: For three dimensions and more: which slice, and its values as text.
-    """
-
-    name: str
-    about: str
-    inline: str = ""
-    columns: int = 0
-    rows: Sequence[Markup] = ()
-    slices: Sequence[tuple[str, str]] = ()
-
-
-def _shape(values: Any) -> tuple[int, ...] | None:
-    """The shape of nested lists; None when they are ragged."""
-    if not isinstance(values, list | tuple):
-        return ()
-    if not values:
-        return (0,)
-    if set(map(type, values)) <= {float, int, str}:
-        return (len(values),)
-    inner = {_shape(v) for v in values}
-    if len(inner) != 1 or None in inner:
-        return None
-    (only,) = inner
-    return None if only is None else (len(values), *only)
-
-
-_CELL, _MARKED_CELL = "<td>%.6g</td>", "<td><mark>%.6g</mark></td>"
-
-
-def _cells(row: Iterable[Any], marked: frozenset[int]) -> Markup:
-    values = list(row)
-    if set(map(type, values)) == {float}:
-        # As `number` writes them, a row at a time.
-        kinds = [_CELL] * len(values)
-        for at in marked:
-            if 0 <= at < len(values):
-                kinds[at] = _MARKED_CELL
-        return Markup("".join(kinds) % tuple(values))
-    cells = []
-    for at, value in enumerate(values):
-        shown = number(value) if isinstance(value, int | float) else safe(number(value))
-        cells.append(f"<td><mark>{shown}</mark></td>" if at in marked else f"<td>{shown}</td>")
-    return Markup("".join(cells))
-
-
-def _array(
-    room: _Room,
-    name: str,
-    values: Any,
-    *,
-    dtype: str = "",
-    shape: Sequence[Any] | None = None,
-    worst: Sequence[Sequence[int]] = (),
-    table: bool = True,
-) -> ShownArray:
-    """Values of nested lists as they are shown; ``worst`` are the indices to mark in a table."""
-    found = _shape(values)
-    # Nested lists don't tell (0, 7) from (0,).
-    told = tuple(shape) if shape is not None else found if found != (0,) else None
-    words = _shape_words(told) if told is not None else "" if found else "nested lists of unequal length"
-    about = one_line(" ".join(filter(None, (dtype, words))), 120)
-    if found is None or 0 in found:
-        return ShownArray(name, about, inline="no elements" if found is not None else "")
-    if not found:
-        return ShownArray(name, about, inline=number(values))
-    size = math.prod(found)
-    if size > 4 * MAX_TABLE_CELLS or not room.take(
-        24 * size + 45 * (size // found[-1]) + 30 * found[-1] + 300
-    ):
-        return ShownArray(name, about)
-    if len(found) == 1:
-        if size <= 6:
-            return ShownArray(name, about, inline="[" + ", ".join(map(number, values)) + "]")
-        values, found = [values], (1, size)
-        worst = [(0, *index) for index in worst]
-    if table and len(found) == 2 and size <= MAX_TABLE_CELLS and found[1] <= MAX_TABLE_COLUMNS:
-        marked: dict[int, set[int]] = {}
-        for index in worst:
-            if len(index) == 2:
-                marked.setdefault(index[0], set()).add(index[1])
-        rows = [_cells(row, frozenset(marked.get(at, ()))) for at, row in enumerate(values)]
-        return ShownArray(name, about, columns=found[1], rows=rows)
-    return ShownArray(name, about, slices=list(_slices(values, len(found), ())))
-
-
-def _shape_words(shape: tuple[Any, ...]) -> str:
-    if not shape:
-        return ""
-    return f"({', '.join(str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
-
-
-def _slices(values: Any, dimensions: int, index: tuple[int, ...]) -> Iterable[tuple[str, str]]:
-    if dimensions > 2:
-        for at, inner in enumerate(values):
-            yield from _slices(inner, dimensions - 1, (*index, at))
-        return
-    rows = values if dimensions == 2 else [values]
-    cells = [[number(v) for v in row] for row in rows]
-    width = max((len(c) for row in cells for c in row), default=0)
-    text = "\n".join("  ".join(c.rjust(width) for c in row) for row in cells)
-    yield f"[{', '.join(map(str, index))}{', ' if index else ''}:, :]", text
 
 
 # --- One submission -------------------------------------------------------------------------------
@@ -331,7 +169,7 @@ def _text_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def _details(room: _Room, details: Mapping[str, Any], memo: Memo) -> Details | None:
+def _details(room: Room, details: Mapping[str, Any], memo: Memo) -> Details | None:
     """What there is to show of a case's details; unknown keys and odd values are passed over."""
     if not details or not room.take(DETAIL_BYTES):
         return None
@@ -346,7 +184,7 @@ def _details(room: _Room, details: Mapping[str, Any], memo: Memo) -> Details | N
     return made
 
 
-def _made_details(room: _Room, details: Mapping[str, Any]) -> Details:
+def _made_details(room: Room, details: Mapping[str, Any]) -> Details:
     worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
     indices = [_index(w) for w in worst]
     snippet = details.get("snippet")
@@ -359,10 +197,10 @@ def _made_details(room: _Room, details: Mapping[str, Any]) -> Details:
         exception=text("exception", 1_000),
         frames=[_frame(room, f) for f in _text_list(details.get("traceback"))[-20:]],
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
-        obtained=_array(room, "Obtained", details["obtained"], worst=indices)
+        obtained=shown_array(room, "Obtained", details["obtained"], worst=indices)
         if "obtained" in details
         else None,
-        expected=_array(room, "Expected", details["expected"], worst=indices)
+        expected=shown_array(room, "Expected", details["expected"], worst=indices)
         if "expected" in details
         else None,
         inputs=_inputs(room, details.get("inputs")),
@@ -390,14 +228,14 @@ def _worst(worst: Mapping[str, Any], index: tuple[int, ...]) -> _Worst:
     return _Worst(where, number(obtained), number(expected), difference)
 
 
-def _frame(room: _Room, frame: Any) -> tuple[str, str]:
+def _frame(room: Room, frame: Any) -> tuple[str, str]:
     parts = _text_list(frame)
     line = number(parts[0]) if parts and isinstance(parts[0], int) else "?"
     function = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else "?"
     return line, room.text(one_line(function, 120), 120, least=1)
 
 
-def _inputs(room: _Room, inputs: Any) -> Shared | None:
+def _inputs(room: Room, inputs: Any) -> Shared | None:
     """The inputs as they are shown; made once where many records hold them."""
     known, cost = inputs.made.get("shown", (None, 0)) if isinstance(inputs, Shared) else (None, 0)
     if known is not None and room.take(cost):
@@ -411,16 +249,16 @@ def _inputs(room: _Room, inputs: Any) -> Shared | None:
     return shown or None
 
 
-def _input(room: _Room, given: Mapping[str, Any]) -> ShownArray:
+def _input(room: Room, given: Mapping[str, Any]) -> ShownArray:
     name = one_line(str(given.get("name", "")), 80)
     if "value" in given:
         value = given["value"]
         return ShownArray(name, type(value).__name__, inline=number(value))
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
-        return ShownArray(name, one_line(f"{dtype} {_shape_words(tuple(shape[:32]))}".strip(), 120))
+        return ShownArray(name, one_line(f"{dtype} {shape_words(tuple(shape[:32]))}".strip(), 120))
     # Nothing in an input is marked: text is enough, and made in a fraction of a table's time.
-    return _array(room, name, given["values"], dtype=dtype, shape=shape[:32], table=False)
+    return shown_array(room, name, given["values"], dtype=dtype, shape=shape[:32], table=False)
 
 
 class Memo:
@@ -450,7 +288,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         memo: What the pages of one record share.
     """
     memo = Memo() if memo is None else memo
-    prose = _Room(PROSE_BYTES * factor)
+    prose = Room(PROSE_BYTES * factor)
     message = prose.text(result.message, 1_500, least=400)
     titles = memo.titles = memo.titles or clause_titles(result.exercise, result.cases)
     clauses = memo.clauses = memo.clauses or _clauses(result.cases, titles)
@@ -463,10 +301,10 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
     violations = _findings(prose, result.policy.violations)
     suspicions = _findings(prose, result.policy.suspicions)
     diagnoses = [_diagnosis(prose, d) for d in result.diagnoses[:10]]
-    printing = _Room(OUTPUT_BYTES * factor)
+    printing = Room(OUTPUT_BYTES * factor)
     printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
     frame = FRAME_BYTES + CASE_BYTES * len(cases) + CLAUSE_BYTES * len(titles)
-    room = _Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
+    room = Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
     counterexample = _counterexample(room, result.counterexample, memo)
     for at, view in enumerate(cases):
         if view.case.details:
@@ -507,7 +345,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
     }
 
 
-def _case_view(room: _Room, at: int, case: CaseResult, clause: str, memo: Memo) -> CaseView:
+def _case_view(room: Room, at: int, case: CaseResult, clause: str, memo: Memo) -> CaseView:
     _, known, cost = memo.cases.get(id(case), (None, None, 0))
     if known is not None and room.take(cost):
         return known
@@ -548,7 +386,7 @@ def share_of_marks(result: Result | Summary) -> float:
     return min(1.0, max(0.0, result.score / result.max_score))
 
 
-def _findings(room: _Room, found: Sequence[Violation]) -> dict[str, Any]:
+def _findings(room: Room, found: Sequence[Violation]) -> dict[str, Any]:
     rows = [
         {
             "rule": one_line(v.rule, 80),
@@ -563,7 +401,7 @@ def _findings(room: _Room, found: Sequence[Violation]) -> dict[str, Any]:
     return {"rows": rows, "more": len(found) - len(rows), "count": len(found)}
 
 
-def _diagnosis(room: _Room, diagnosis: Mapping[str, Any]) -> dict[str, str]:
+def _diagnosis(room: Room, diagnosis: Mapping[str, Any]) -> dict[str, str]:
     fits, of = diagnosis.get("fits"), diagnosis.get("of")
     told = f"fits {number(fits)} of {number(of)}" if isinstance(fits, int) and isinstance(of, int) else ""
     return {
@@ -573,7 +411,7 @@ def _diagnosis(room: _Room, diagnosis: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _counterexample(room: _Room, found: Mapping[str, Any] | None, memo: Memo) -> dict[str, Any] | None:
+def _counterexample(room: Room, found: Mapping[str, Any] | None, memo: Memo) -> dict[str, Any] | None:
     if not found:
         return None
     return {
@@ -582,7 +420,7 @@ def _counterexample(room: _Room, found: Mapping[str, Any] | None, memo: Memo) ->
     }
 
 
-def _output(room: _Room, output: Output) -> dict[str, Any]:
+def _output(room: Room, output: Output) -> dict[str, Any]:
     return {
         "stdout": room.text(output.stdout, 20_000, least=200) if output.stdout else "",
         "stderr": room.text(output.stderr, 20_000, least=200) if output.stderr else "",

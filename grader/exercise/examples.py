@@ -1,0 +1,125 @@
+"""Minimal counterexamples made ready: their right answers, and where the mistake parts from the model."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.exercise.counterexamples import Counterexample
+from grader.exercise.fingerprints import fingerprint
+from grader.exercise.follow_up import Example
+from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel
+from grader.exercise.rehearsal import call
+
+# Larger outputs of a step are not followed on paper.
+MOST_VALUES = 48
+# By more than this share of the larger one, two outputs of a step are different.
+PARTED = 1e-6
+
+
+def make_example(
+    entry: Callable[..., Any],
+    model: StepModel | None,
+    misconceptions: Misconceptions,
+    found: Counterexample,
+) -> Example:
+    """An input with its answers, right and wrong."""
+    arguments = found.call()
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        right = np.asarray(entry(*found.call()), np.float64)
+    mistake = misconceptions[found.misconception] if found.misconception else None
+    wrong, part = None, None
+    if mistake is not None and model is not None:
+        wrong = fingerprint(call(model.entry(mistake.make()), found.call()))
+        part = _first_part(model, mistake, found)
+    return Example(
+        misconception=found.misconception,
+        clause=mistake.clause if mistake is not None else "",
+        title=mistake.title if mistake is not None else "",
+        dims=dict(found.dims),
+        numbers=sum(np.size(a) for a in arguments),
+        shape=right.shape,
+        expected=tuple(right.ravel().tolist()),
+        wrong=wrong,
+        part=part,
+    )
+
+
+def _first_part(model: StepModel, mistake: Misconception, found: Counterexample) -> Mapping[str, Any] | None:
+    """The first step whose output differs when the mistake is made."""
+    right = _trace(model, {}, found.call())
+    other = _trace(model, mistake.make(), found.call())
+    times: dict[str, int] = {}
+    for (name, expected), (other_name, obtained) in zip(right, other, strict=False):
+        times[name] = times.get(name, 0) + 1
+        if name != other_name:
+            return None
+        key, one, two = _differing(expected, obtained)
+        if one is None:
+            continue
+        if max(np.size(one), np.size(two)) > MOST_VALUES:
+            return None
+        step = getattr(model.steps, name)
+        title = (inspect.getdoc(step) or "").partition("\n")[0]
+        return {
+            "step": f"{name}: {key}" if key else name,
+            "title": title,
+            "times": times[name],
+            "expected": _plain(one),
+            "obtained": _plain(two),
+        }
+    return None
+
+
+def _differing(expected: Any, obtained: Any) -> tuple[str, Any, Any]:
+    """Name, right and wrong value of what differs in two outputs of a step; None twice if nothing does."""
+    if isinstance(expected, dict) and isinstance(obtained, dict):
+        for key, value in expected.items():
+            _, one, two = _differing(value, obtained.get(key))
+            if one is not None:
+                return key, one, two
+        return "", None, None
+    if isinstance(expected, np.ndarray | list) and isinstance(obtained, np.ndarray | list):
+        one, two = np.asarray(expected), np.asarray(obtained)
+        if one.shape == two.shape and one.dtype.kind in "fiub" and two.dtype.kind in "fiub":
+            both = np.stack([one, two]).astype(np.float64)
+            scale = float(np.max(np.abs(both[np.isfinite(both)]), initial=0.0))
+            if np.allclose(both[0], both[1], rtol=0, atol=PARTED * scale, equal_nan=True):
+                return "", None, None
+        return "", one, two
+    return "", None, None
+
+
+def _trace(
+    model: StepModel, changes: Mapping[str, Callable[..., Any]], arguments: Sequence[Any]
+) -> list[tuple[str, Any]]:
+    """Name and output of every step, in the order in which they were run."""
+    seen: list[tuple[str, Any]] = []
+
+    def watched(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            output = step(*given)
+            seen.append((name, output.copy() if isinstance(output, np.ndarray) else output))
+            return output
+
+        return run
+
+    steps = {name: watched(name, changes.get(name, getattr(model.steps, name))) for name in model.names}
+    call(model.entry(steps), arguments)
+    return seen
+
+
+def _plain(value: Any) -> Any:
+    """Nested lists of numbers, with NaN and infinity as text."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value

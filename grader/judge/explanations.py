@@ -1,0 +1,181 @@
+"""What a verdict that is not about values means, and when it comes, in the form of a known mistake's page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from grader.exercise.calls import PlacedArray
+from grader.exercise.pack import Pack, PackCase
+from grader.exercise.pages import Page
+from grader.result import CaseResult
+
+TITLES: Mapping[str, str] = {
+    "raised": "A call ends in an exception",
+    "crashed": "The process ends in the middle of a call",
+    "timed_out": "A call takes too long",
+    "out_of_memory": "Memory runs out",
+    "wrong_type": "The answer is of another type",
+    "wrong_shape": "The answer has another shape",
+    "input_mutated": "An argument is changed",
+    "output_aliases_input": "The answer shares memory with an argument",
+    "not_repeatable": "The same call gives another answer",
+    "not_loadable": "The file can't be loaded",
+}
+
+PAGES: Mapping[str, Page] = {
+    "raised": Page(
+        "Your function raises an exception instead of returning an answer.",
+        "Every allowed input has an answer. Often the code expects something of its arguments that need not "
+        "be so: at least one element, more than one row, a certain dtype.",
+        "",
+        "Paste the snippet of such a check and run it: the last line of the traceback that lies in your file "
+        "is where to look. Print the shapes and dtypes there.",
+    ),
+    "crashed": Page(
+        "The process that runs your function dies; no exception is raised that could be caught.",
+        "Deep recursion, memory that is written through a wrong address (ctypes, a view with wrong strides) "
+        "and os.abort do this.",
+        "",
+        "Use loops instead of deep recursion, and numpy's own functions to make views.",
+    ),
+    "timed_out": Page(
+        "A call uses more processor time than is allowed, or waits without end.",
+        "The inputs are small, and plain loops over them take milliseconds: so a loop does not end, or "
+        "something is waited for (input(), a lock, a sleep).",
+        "while delta > 0: ...",
+        "Find the loop whose condition never becomes false, and take out whatever waits.",
+    ),
+    "out_of_memory": Page(
+        "Your function asks for more memory than is allowed.",
+        "The inputs are small: an array grows with a power of their size, or something is kept from call to "
+        "call and grows.",
+        "",
+        "Print the shapes of the arrays you make; look for an outer product or a repeated concatenate.",
+    ),
+    "wrong_type": Page(
+        "What comes back is not an array of floats.",
+        "The answer is compared element by element with an array. A list, a tuple, None or an array of other "
+        "things has no such elements.",
+        "return rows            # a list",
+        "return np.array(rows)",
+    ),
+    "wrong_shape": Page(
+        "The answer is an array, but its axes are not those that are asked for.",
+        "Shapes are compared exactly: (3,) is not (3, 1), and an answer without rows still has its columns.",
+        "",
+        "Print answer.shape before you return it and compare it with the statement, also for one row and for "
+        "none.",
+    ),
+    "input_mutated": Page(
+        "An array that was passed in has other contents after the call.",
+        "The caller goes on using its arrays. Operators such as += and assignments to a slice write into the "
+        "array itself; so does every change of a view of it, and torch.from_numpy gives such a view.",
+        "x += y",
+        "x = x + y              # a new array; or x = x.copy() first",
+    ),
+    "output_aliases_input": Page(
+        "The array that you return lies in the memory of an argument.",
+        "Who changes the answer later changes the argument too. Slices, reshapes and transposes are views.",
+        "return w[a:b]",
+        "return w[a:b].copy()",
+    ),
+    "not_repeatable": Page(
+        "The answer depends on something other than the arguments.",
+        "A random number (dropout), a cache whose key leaves something out, a global or a mutable default "
+        "argument keeps something from call to call; or all answers are written into one array.",
+        "def f(x, rows=[]): ...",
+        "Make everything anew in each call, and return a new array.",
+    ),
+    "not_loadable": Page(
+        "Your file raises an exception, or does not define the function, when it is loaded.",
+        "Nothing can be checked before the file loads. What is needed to load it has to be in it: data files "
+        "and other modules are not there.",
+        "",
+        "Start a new Python in an empty folder with only your file and import it.",
+    ),
+}
+
+
+def explain(pack: Pack, cases: Sequence[CaseResult], told: Collection[str]) -> list[dict[str, Any]]:
+    """An entry for each verdict that is not about values.
+
+    Args:
+        pack: The pack.
+        cases: What was decided.
+        told: Verdicts that a known mistake explains.
+    """
+    found = []
+    for verdict in TITLES:
+        failed = [c for c in cases if c.verdict == verdict]
+        if failed and verdict not in told:
+            found.append(entry(verdict, failed[0].clause, _message(pack, cases, failed)))
+    return found
+
+
+def entry(verdict: str, clause: str, message: str) -> dict[str, Any]:
+    """An explanation as the Result record holds it."""
+    title = TITLES[verdict]
+    page = {"id": verdict, "title": title, "clause": clause, **vars(PAGES[verdict])}
+    return {
+        "ids": [verdict],
+        "title": title,
+        "clause": clause,
+        "fits": 0,
+        "of": 0,
+        "message": message,
+        "pages": [page],
+    }
+
+
+def _message(pack: Pack, cases: Sequence[CaseResult], failed: Sequence[CaseResult]) -> str:
+    """The first such failure in words, and what those cases have in common. Hidden ones tell nothing."""
+    public = [c for c in failed if c.visibility == "public"]
+    if not public:
+        return "Only hidden checks show it."
+    common = _common(pack, cases, {c.id for c in public})
+    said = public[0].message
+    if not common:
+        return said
+    return f"{said} It happens only {common}."
+
+
+def _common(pack: Pack, cases: Sequence[CaseResult], failed: set[str]) -> str:
+    """What all the failed public cases have and no other public one has; empty if there is no such thing."""
+    judged = {
+        c.id for c in cases if c.visibility == "public" and c.verdict not in ("skipped", "grader_fault")
+    }
+    known = [c for c in pack.cases if c.id in judged]
+    if failed == judged:
+        return ""
+    for words, holds in _features(pack, known):
+        if {c.id for c in known if holds(c)} == failed:
+            return words
+    return ""
+
+
+def _features(pack: Pack, cases: Sequence[PackCase]) -> Iterator[tuple[str, Callable[[PackCase], bool]]]:
+    """What a case may be told by, in words and as a test."""
+    for name in sorted({name for case in cases for name in case.dims}):
+        for value in sorted({case.dims[name] for case in cases if name in case.dims}):
+            yield f"where {name} is {value}", lambda c, n=name, v=value: c.dims.get(n) == v  # type: ignore[misc]
+        yield f"where {name} is above 1", lambda c, n=name: c.dims.get(n, 0) > 1  # type: ignore[misc]
+    yield "where the answer has no elements", lambda c: any(0 in shape for shape in c.shapes)
+    yield "where the answer has one row", lambda c: any(shape[:1] == (1,) for shape in c.shapes)
+    arguments: dict[str, list[tuple[str, PlacedArray]]] = {}
+    for case in cases:
+        placed = [pack.plans[case.visibility][step] for step in case.steps]
+        calls = [step for step in placed if not isinstance(step, int)]
+        pairs = [(n, a) for step in calls for n, a in zip(pack.exercise.parameters, step, strict=True)]
+        arguments[case.id] = [(n, a) for n, a in pairs if isinstance(a, PlacedArray)]
+    yield "where arrays are read-only", lambda c: any(a.read_only for _, a in arguments[c.id])
+    seen = sorted({(n, a.dtype) for found in arguments.values() for n, a in found})
+    for name, dtype in seen:
+        yield (
+            f"where {name} has the dtype {dtype.lstrip('<|')}",
+            lambda c, n=name, d=dtype: any(n == m and a.dtype == d for m, a in arguments[c.id]),  # type: ignore[misc]
+        )
+    yield (
+        "where arrays do not lie row by row in memory",
+        lambda c: any(a.layout != "c" for _, a in arguments[c.id]),
+    )

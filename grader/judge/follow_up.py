@@ -1,0 +1,240 @@
+"""After a failure: which small calls are made, and what they show of the submission.
+
+The number of calls has a bound; nothing hangs on seconds, so that a submission gets the same report on every
+machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.exercise.fingerprints import Fingerprint, fingerprint
+from grader.exercise.follow_up import Example, FollowUp
+from grader.exercise.influence import read_map
+from grader.exercise.pack import Pack
+from grader.judge.answers import Refusal, read_answer
+from grader.judge.details import describe_input, example_snippet, plain
+from grader.judge.failures import STATE_VERDICTS, call_message
+from grader.outcomes import StepOutcome
+from grader.result import Result, Verdict
+
+# How many examples are run beside the influence map.
+MOST_EXAMPLES = 24
+# An answer is wrong when it is off by more than this share of the right one's magnitude; examples are made so
+# that their mistakes do much more.
+WRONG = 1e-4
+# After these nothing more is run: it would take as long again.
+ENDED = ("timed_out", "out_of_memory", "crashed")
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class FollowUpCalls:
+    """The calls to make for one submission.
+
+    Attributes:
+        block: Their block: the influence map's, then one for each example.
+        examples: Numbers of the examples, the smallest first.
+        answer_bytes, answers_bytes: Size of the largest expected answer, and of all of them.
+    """
+
+    block: bytes
+    examples: tuple[int, ...]
+    answer_bytes: int
+    answers_bytes: int
+
+
+def choose(pack: Pack, result: Result) -> FollowUpCalls | None:
+    """What to run for a submission; None when there is nothing to learn from it."""
+    follow = pack.follow_up
+    failed = [case for case in result.cases if case.failed]
+    if follow is None or result.status != "failed" or not failed:
+        return None
+    if any(case.verdict in ENDED for case in failed):
+        return None
+    named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
+    wanted = [n for n, e in enumerate(follow.examples) if e.misconception in named]
+    if not wanted:
+        clauses = result.broken_clauses()[:2]
+        wanted = [n for n, e in enumerate(follow.examples) if e.clause in clauses]
+        wanted = sorted(wanted, key=lambda n: follow.examples[n].numbers)
+    ladder = [n for n, e in enumerate(follow.examples) if not e.misconception]
+    wanted = wanted[: MOST_EXAMPLES - min(len(ladder), MOST_EXAMPLES // 2)] + ladder
+    chosen = tuple(sorted(wanted[:MOST_EXAMPLES], key=lambda n: (follow.examples[n].numbers, n)))
+    key = ("follow_up", ",".join(map(str, chosen)), 0)
+    if key not in pack.texts:
+        rows = follow.plan
+        sizes = [8 * max(1, len(follow.examples[n].expected)) for n in chosen]
+        if follow.influence is not None:
+            # What the map's calls return is not larger than what their arguments hold.
+            calls = [a for step in rows[: follow.influence.calls] if not isinstance(step, int) for a in step]
+            largest = max((a.length for a in calls if not isinstance(a, int | float)), default=8)
+            sizes += [largest] * follow.influence.calls
+        pack.texts[key] = FollowUpCalls(follow.part(chosen), chosen, 2 * max(sizes), 2 * sum(sizes))
+    made: FollowUpCalls = pack.texts[key]
+    return made
+
+
+def complete(
+    pack: Pack, result: Result, calls: FollowUpCalls, outcomes: Sequence[StepOutcome], filename: str
+) -> Result:
+    """The result with the influence map and the smallest example on which the submission is wrong.
+
+    Args:
+        pack: The pack.
+        result: What was decided; points and verdicts stay.
+        calls: What was run.
+        outcomes: The outcome of each call.
+        filename: The submission's file name, for the text to paste.
+    """
+    follow = pack.follow_up
+    assert follow is not None
+    count = follow.influence.calls if follow.influence is not None else 0
+    return replace(
+        result,
+        influence=_influence(follow, outcomes[:count]),
+        counterexample=_counterexample(pack, follow, result, calls, outcomes[count:], filename),
+    )
+
+
+def _influence(follow: FollowUp, outcomes: Sequence[StepOutcome]) -> dict[str, Any] | None:
+    right = follow.influence
+    if right is None:
+        return None
+    obtained = read_map(right, [_matrix(outcome) for outcome in outcomes])
+    pairs = [
+        (one, other)
+        for line, wanted in zip(obtained, right.expected, strict=True)
+        for one, other in zip(line, wanted, strict=True)
+    ]
+    if all(one == "?" for one, _ in pairs):
+        return None
+    missing = sum(one == "0" and other == "1" for one, other in pairs)
+    extra = sum(one == "1" and other == "0" for one, other in pairs)
+    return {
+        "argument": right.argument,
+        "shape": list(right.shape),
+        "obtained": list(obtained),
+        "expected": list(right.expected),
+        "message": _influence_message(right.argument, missing, extra),
+    }
+
+
+def _influence_message(argument: str, missing: int, extra: int) -> str:
+    if not missing and not extra:
+        return f"Every element of {argument} moves the rows that it should move, and no others."
+    said = []
+    if missing:
+        said.append(f"{missing} times a row stays as it is though it should change")
+    if extra:
+        said.append(f"{extra} times a row changes though it should stay as it is")
+    return f"When an element of {argument} is changed, {' and '.join(said)}."
+
+
+def _matrix(outcome: StepOutcome) -> Array | None:
+    value = outcome.value
+    shape = getattr(value, "shape", ())
+    if outcome.state != "returned" or len(shape) < 1 or getattr(value, "data", None) is None:
+        return None
+    answer = read_answer(outcome, shape, ("float64", "float32"))
+    return None if isinstance(answer, Refusal) else answer.astype(np.float64)
+
+
+def _counterexample(
+    pack: Pack,
+    follow: FollowUp,
+    result: Result,
+    calls: FollowUpCalls,
+    outcomes: Sequence[StepOutcome],
+    filename: str,
+) -> dict[str, Any] | None:
+    """The smallest example that shows what was diagnosed; without a diagnosis, what fails in the same way."""
+    ran = [(n, follow.examples[n], o) for n, o in zip(calls.examples, outcomes, strict=True)]
+    verdicts = {n: _verdict(pack, example, outcome) for n, example, outcome in ran}
+    wrong = [row for row in ran if verdicts[row[0]] != "passed"]
+    named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
+    for number, example, outcome in wrong:
+        if example.misconception in named and _is(example.wrong, outcome):
+            return _record(pack, follow, number, example, outcome, filename, named=True)
+    same = _same_failures(result)
+    for number, example, outcome in wrong:
+        if (example.clause, verdicts[number]) in same:
+            return _record(pack, follow, number, example, outcome, filename, named=False)
+    kinds = {verdict for _, verdict in same}
+    for number, example, outcome in wrong:
+        if verdicts[number] in kinds:
+            return _record(pack, follow, number, example, outcome, filename, named=False)
+    return None
+
+
+def _same_failures(result: Result) -> set[tuple[str, Verdict]]:
+    """Clause and verdict of what failed in the clauses that hold least."""
+    clauses = result.broken_clauses()[:2]
+    return {(case.clause, case.verdict) for case in result.cases if case.failed and case.clause in clauses}
+
+
+def _verdict(pack: Pack, example: Example, outcome: StepOutcome) -> Verdict:
+    if outcome.state != "returned":
+        return STATE_VERDICTS[outcome.state]
+    answer = read_answer(outcome, example.shape, pack.exercise.dtypes)
+    if isinstance(answer, Refusal):
+        return answer.verdict
+    if outcome.overwritten or outcome.reshaped:
+        return "input_mutated"
+    expected = example.answer()
+    scale = float(np.max(np.abs(expected), initial=0.0)) or 1.0
+    with np.errstate(all="ignore"):
+        close = np.allclose(answer, expected, rtol=0, atol=WRONG * scale)
+    return "passed" if close else "wrong_value"
+
+
+def _is(wrong: Fingerprint | None, outcome: StepOutcome) -> bool:
+    """Whether an outcome is that of the example's mistake."""
+    if wrong is None:
+        return False
+    found = fingerprint(outcome)
+    scale = max(found.scale, wrong.scale) or 1.0
+    return found.kind == wrong.kind and bool(
+        np.max(np.abs(found.values - wrong.values), initial=0.0) <= WRONG * scale
+    )
+
+
+def _record(
+    pack: Pack,
+    follow: FollowUp,
+    number: int,
+    example: Example,
+    outcome: StepOutcome,
+    filename: str,
+    *,
+    named: bool,
+) -> dict[str, Any]:
+    arguments = list(zip(pack.exercise.parameters, follow.arguments(number), strict=True))
+    answer = read_answer(outcome, example.shape, pack.exercise.dtypes) if outcome.value is not None else None
+    obtained = None if answer is None or isinstance(answer, Refusal) else plain(answer)
+    message = ""
+    if outcome.state != "returned":
+        message = call_message(outcome, pack.exercise)
+    elif isinstance(answer, Refusal):
+        message = answer.message
+    elif outcome.overwritten or outcome.reshaped:
+        changed = sorted(outcome.overwritten | outcome.reshaped)
+        message = f"{', '.join(pack.exercise.parameters[n] for n in changed)} is changed by the call."
+    return {
+        "misconception": example.misconception if named else "",
+        "clause": example.clause,
+        "title": example.title if named else "",
+        "dims": dict(example.dims),
+        "inputs": [describe_input(name, value) for name, value in arguments],
+        "obtained": obtained,
+        "expected": plain(example.answer()),
+        "message": message,
+        "snippet": example_snippet(pack.exercise.entry, filename, arguments, example.answer()),
+        "trace": example.part if named else None,
+    }
