@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import deserialize as parse_tensors
 
 from grader.exercise.assemble import case_seed
 from grader.exercise.calls import PlacedArray
@@ -36,6 +39,7 @@ def revealed(
         student: The student's.
         answers: Outcomes by phase that no student may see for hidden cases: those of known mistakes.
     """
+    content = _content(student)
     hidden = [case for case in full.cases if case.visibility == "hidden"]
     public = [case for case in full.cases if case.visibility != "hidden"]
     texts = list(_texts(_meta(student)))
@@ -46,26 +50,35 @@ def revealed(
     own = "\n".join(text for case in public for text in (case.title, case.hint))
     known_names = {one.id for one in student.known.mistakes}
     for case in hidden:
-        if case.id not in known_names and _names(case, told, student):
+        if case.id not in known_names and _names(case, student, content):
             yield case.id, "its id is in the student's pack"
         for what, text in (("title", case.title), ("hint", case.hint)):
             if text and text in told and text not in own:
                 yield case.id, f"its {what} is in the student's pack"
         seed = case_seed(placed[case.id].case)
         number = rb"(?<![0-9.])%d(?![0-9.])" % seed
-        if seed >= LEAST_SEED and re.search(number, student.data):
+        if seed >= LEAST_SEED and re.search(number, content):
             yield case.id, "its seed is in the student's pack"
-    yield from _arrays(hidden, full, student, answers)
+    data = _Bytes(content)
+    yield from _arrays(hidden, full, data, answers)
+    yield from _fingerprints(full, data)
 
 
-def _names(case: PackCase, told: str, student: Pack) -> bool:
+def _content(pack: Pack) -> bytes:
+    """The file, and everything in it that is compressed."""
+    parts = [pack.data]
+    for _, tensor in parse_tensors(pack.data):  # type: ignore[no-untyped-call]
+        with contextlib.suppress(zlib.error):
+            parts.append(zlib.decompress(tensor["data"]))
+    return b"\0".join(parts)
+
+
+def _names(case: PackCase, student: Pack, content: bytes) -> bool:
     named = {name for c in student.cases for name in (c.id, *c.requires)} | set(student.tensors)
     if case.id in named:
         return True
     # An id of one plain word may stand in a text by chance.
-    return "_" in case.id and bool(
-        re.search(rf"\b{case.id}\b", told) or re.search(rb"\b%s\b" % case.id.encode(), student.data)
-    )
+    return "_" in case.id and re.search(rb"\b%s\b" % case.id.encode(), content) is not None
 
 
 def _phases(student: Pack) -> Iterator[tuple[None, str]]:
@@ -93,11 +106,10 @@ def _texts(value: Any) -> Iterator[tuple[str, bool]]:
 
 
 def _arrays(
-    hidden: list[PackCase], full: Pack, student: Pack, answers: Iterable[Outcomes]
+    hidden: list[PackCase], full: Pack, data: _Bytes, answers: Iterable[Outcomes]
 ) -> Iterator[tuple[str, str]]:
     """Hidden cases of which inputs or answers are in the student's pack."""
     answers = list(answers)
-    data = _Bytes(student.data)
     allowed = {text for case in full.cases if case.visibility != "hidden" for text in _inputs(full, case)}
     allowed |= {
         text
@@ -115,6 +127,16 @@ def _arrays(
         for what, candidates in groups.items():
             if any(text not in allowed and data.holds(text) for text in candidates):
                 yield case.id, f"{what} is in the student's pack"
+
+
+def _fingerprints(full: Pack, data: _Bytes) -> Iterator[tuple[None, str]]:
+    """Fingerprints of answers to hidden calls."""
+    phases = full.known.phases
+    shown = {row.tobytes() for name, prints in phases.items() if name == "public" for row in prints.rows}
+    for name, prints in phases.items():
+        rows = (row.tobytes() for row in prints.rows) if name != "public" else ()
+        if any(row not in shown and data.holds(row, least=len(row)) for row in rows):
+            yield None, f"it holds fingerprints of answers to {name} calls"
 
 
 def _inputs(pack: Pack, case: PackCase) -> Iterator[bytes]:
@@ -152,10 +174,10 @@ class _Bytes:
         views = [np.frombuffer(data[n : n + (len(data) - n) // 8 * 8], np.uint64) for n in range(8)]
         self._words = np.unique(np.concatenate(views))
 
-    def holds(self, text: bytes) -> bool:
+    def holds(self, text: bytes, *, least: int = LEAST_BYTES) -> bool:
         """Whether a text that is no chance stands in the data."""
         words = np.frombuffer(text[: len(text) // 8 * 8], np.uint64)
-        if len(text) < LEAST_BYTES or len(np.unique(words)) < LEAST_NUMBERS:
+        if len(text) < least or len(np.unique(words)) < LEAST_NUMBERS:
             return False
         places = np.searchsorted(self._words, words[:LEAST_NUMBERS])
         places = np.minimum(places, len(self._words) - 1)

@@ -184,7 +184,14 @@ def _follow_up(source: ExerciseSource, frozen: Frozen, entry: Entry) -> FollowUp
     return FollowUp(builder.finish(), influence, tuple(examples)) if len(builder) else None
 
 
-def _known(source: ExerciseSource, frozen: Frozen, cases: list[PackCase], blocks: dict[str, bytes]) -> Known:
+def _known(
+    source: ExerciseSource,
+    frozen: Frozen,
+    cases: list[PackCase],
+    blocks: dict[str, bytes],
+    *,
+    remember: bool,
+) -> Known:
     """The fingerprints of the known mistakes on these cases."""
     misconceptions = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
     tolerances: dict[str, dict[int, float]] = {name: {} for name in blocks}

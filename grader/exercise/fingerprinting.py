@@ -267,7 +267,7 @@ def _same_call(table: _Phase, one: int, other: int) -> bool:
 
 
 def is_half(outcomes: Sequence[StepOutcome]) -> bool:
-    """Whether all answers are numbers that float16 holds, or all that bfloat16 does, and not all are whole."""
+    """Whether all answers are numbers that float16 holds, or all that bfloat16 does; not all of them whole."""
     values = [o.value for o in outcomes if isinstance(o.value, ArrayValue) and "float" in o.value.dtype]
     arrays = [v.array().astype(np.float64) for v in values if v.data is not None]
     with np.errstate(all="ignore"):

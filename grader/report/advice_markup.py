@@ -1,0 +1,226 @@
+"""The section of a page that says what to fix first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, MistakePage, Step
+from grader.report.arrays import shape_words, shown_array
+from grader.report.figures import number
+from grader.report.influence_markup import maps
+from grader.report.parts import array, part, snippet
+from grader.report.room import Room
+from grader.report.safe import fill, joined
+from grader.report.texts import one_line
+from grader.report.values import Slice, shape_of, slices
+
+ADVICE_BYTES = 44_000
+
+MAX_PROSE = 1_500
+MAX_CODE = 3_000
+MAX_SNIPPET = 20_000
+MAX_CELLS = 240
+MAX_LITERAL = 8
+
+NONE = Markup()
+H4 = Markup("h4")
+
+
+def advice_section(advice: Advice, room: Room) -> Markup:
+    """The whole section; what finds no room in it is cut or left out."""
+    parts = [
+        Markup('<section class="advice" aria-labelledby="first"><h2 id="first">What to fix first</h2>\n')
+    ]
+    several = len(advice.alternatives) > 1
+    if several:
+        parts.append(fill("<p>One of these %s; the checks can't tell which.</p>\n", len(advice.alternatives)))
+    parts += [_diagnosis(d, room, folded=several) for d in advice.alternatives]
+    if advice.alternatives and advice.others:
+        parts.append(Markup('<p class="besides">Beside that:</p>\n'))
+    parts += [_diagnosis(d, room, folded=False) for d in advice.others]
+    if advice.undiagnosed:
+        parts.append(fill('<p class="said">%s</p>\n', room.text(advice.undiagnosed, MAX_PROSE, least=200)))
+        if advice.clause:
+            clause = room.text(one_line(advice.clause, 120), 120, least=40)
+            parts.append(fill("<p>What holds least is the clause <strong>%s</strong>.</p>\n", clause))
+    if advice.example:
+        parts.append(_example(advice.example, room))
+    if advice.influence:
+        parts.append(maps(advice.influence, room))
+    return joined([*parts, Markup("</section>\n")])
+
+
+# --- Mistakes -------------------------------------------------------------------------------------
+
+
+def _diagnosis(diagnosis: Diagnosis, room: Room, *, folded: bool) -> Markup:
+    pair = len(diagnosis.pages) > 1
+    title = "Both of these" if pair else diagnosis.title
+    parts = [fill("<h3>%s</h3>\n", room.text(one_line(title, 200), 200, least=80))]
+    if not pair:
+        parts.append(_clause(diagnosis.clause, room))
+    if diagnosis.message:
+        text = room.text(diagnosis.message, MAX_PROSE, least=120)
+        parts.append(fill('<p class="said"><bdi>%s</bdi></p>\n', text))
+    pages = []
+    for page in diagnosis.pages:
+        told = _page(page, room)
+        if pair:
+            head = _clause(page.clause, room)
+            told = part(H4, room.text(one_line(page.title, 200), 200, least=80), head + told)
+        pages.append(told)
+    if folded and any(pages):
+        parts.append(
+            fill(
+                "<details><summary>Why it is wrong, and what to write instead</summary>\n%s</details>\n",
+                joined(pages),
+            )
+        )
+    else:
+        parts += pages
+    return fill('<article class="case mistake">\n%s</article>\n', joined(parts))
+
+
+def _clause(title: str, room: Room) -> Markup:
+    if not title:
+        return NONE
+    return fill('<p class="tags"><span>%s</span></p>\n', room.text(one_line(title, 120), 120, least=40))
+
+
+def _page(page: MistakePage, room: Room) -> Markup:
+    prose = [
+        fill("<div><dt>%s</dt><dd>%s</dd></div>\n", label, _paragraphs(text, room))
+        for label, text in (("What it does", page.what), ("Why it is wrong", page.why))
+        if text.strip()
+    ]
+    code = [
+        fill(
+            '<div><p class="label">%s</p>\n<pre role="group" tabindex="0" aria-label="%s"><code>%s</code></pre>'
+            "</div>\n",
+            label,
+            label,
+            room.text(text.strip("\n"), MAX_CODE, least=80),
+        )
+        for label, text in (("How it looks", page.looks), ("What to write instead", page.instead))
+        if text.strip()
+    ]
+    told = fill('<dl class="sides about">\n%s</dl>\n', joined(prose)) if prose else NONE
+    return told + (fill('<div class="sides codes">\n%s</div>\n', joined(code)) if code else NONE)
+
+
+def _paragraphs(text: str, room: Room) -> Markup:
+    paragraphs = [p for p in text.split("\n\n") if p.strip()][:6]
+    return joined([fill("<p>%s</p>", room.text(p.strip(), MAX_PROSE, least=120)) for p in paragraphs])
+
+
+# --- The small example ----------------------------------------------------------------------------
+
+
+def _example(example: Example, room: Room) -> Markup:
+    parts = [Markup('<h3 id="example">A small example to work through</h3>\n')]
+    if example.dims:
+        parts.append(fill('<p class="tags"><span>%s</span></p>\n', room.text(example.dims, 400, least=80)))
+    given = [_given(g, room) for g in example.given]
+    answers = NONE
+    if example.message:
+        text = room.text(example.message, MAX_PROSE, least=200)
+        answers = fill('<p class="said"><bdi>%s</bdi></p>\n', text)
+    answers += _answers(example.answers, "the small example", room)
+    if given:
+        parts.append(part(H4, "Inputs", fill('<ul class="given">\n%s</ul>', joined(given))))
+    if answers:
+        parts.append(part(H4, "Obtained and expected", answers))
+    if example.step:
+        parts.append(_step(example.step, room))
+    text = room.whole(example.snippet, MAX_SNIPPET) if example.snippet.strip() else NONE
+    if text:
+        parts.append(part(H4, "Try it yourself", snippet(text, "the small example"), "part snippet"))
+    return fill('<article class="case example" aria-labelledby="example">\n%s</article>\n', joined(parts))
+
+
+def _step(step: Step, room: Room) -> Markup:
+    told = [room.text(one_line(step.title, 300), 300, least=80)] if step.title else []
+    if step.name:
+        told.append(fill("<code>%s</code>", room.text(one_line(step.name, 80), 80, least=20)))
+    if step.times > 1:
+        told.append(fill('<span class="soft">run %s of this step</span>', step.times))
+    said = fill("<p>%s</p>\n", joined(told, " ")) if told else NONE
+    return part(H4, "The first step where they part", said + _answers(step.answers, "the step", room))
+
+
+def _answers(answers: Answers, label: str, room: Room) -> Markup:
+    """Both answers beside each other, without the one that is None."""
+    pairs = (("Obtained", answers.obtained), ("Expected", answers.expected))
+    sides = [
+        shown_array(room, name, value, worst=answers.differing) for name, value in pairs if value is not None
+    ]
+    if not sides:
+        return NONE
+    shown = [
+        fill(
+            '<div><p class="label">%s <span class="soft">%s</span></p>\n%s\n</div>\n',
+            a.name,
+            a.about,
+            _matrices(slices(value, len(shape_of(value) or ()))) if a.slices else array(a, label),
+        )
+        for a, (_, value) in zip(sides, [p for p in pairs if p[1] is not None], strict=True)
+    ]
+    stacked = " stacked" if max(a.columns for a in sides) > 6 else ""
+    content = fill('<div class="sides%s">\n%s</div>\n', stacked, joined(shown))
+    if answers.differing and all(a.rows for a in sides):
+        content += Markup('<p class="soft">Underlined: what differs.</p>\n')
+    return content
+
+
+def _given(given: Given, room: Room) -> Markup:
+    name = room.text(one_line(given.name, 80), 80, least=20)
+    if not given.dtype and not isinstance(given.values, list | tuple):
+        return fill("<li><p><code>%s</code> = <code>%s</code></p></li>\n", name, number(given.values))
+    about = one_line(f"{given.dtype} {shape_words(given.shape)}", 120)
+    head = fill('<p class="label"><code>%s</code> <span class="soft">%s</span></p>', name, about)
+    return fill("<li>%s\n%s</li>\n", head, _values(given.values, room))
+
+
+def _values(values: Any, room: Room) -> Markup:
+    """A literal, a matrix, or the matrices of an array of more axes."""
+    shape = shape_of(values) if isinstance(values, list | tuple) else None
+    if shape is None or 0 in shape:
+        said = "The values are left out." if shape is None else "no elements"
+        return fill('<p class="soft">%s</p>', said)
+    size = math.prod(shape)
+    if size > MAX_CELLS or not room.take(60 * size + 200):
+        return Markup('<p class="soft">The values are left out, since there are many.</p>')
+    if size <= MAX_LITERAL and math.prod(shape[:-1]) == 1:
+        return fill("<p><code>%s</code></p>", _literal(values))
+    return _matrices(slices(values if len(shape) > 1 else [values], len(shape)))
+
+
+def _literal(values: Any) -> str:
+    if isinstance(values, list | tuple):
+        return f"[{', '.join(map(_literal, values))}]"
+    return number(values)
+
+
+def _matrices(found: Sequence[Slice]) -> Markup:
+    shown = []
+    for one in found:
+        places = ", ".join(filter(None, one.places))
+        label = fill('<p class="soft">%s</p>', one_line(places, 400)) if places else NONE
+        # The only matrix is worth its numbers, unless they are many.
+        plain = len(found) == 1 and len(one.places) == 1 and sum(map(len, one.rows)) <= 4 * MAX_LITERAL
+        if one.words and not plain:
+            content = fill("<p><code>%s</code></p>", one.words)
+        else:
+            content = fill("<pre>%s</pre>", _aligned(one.rows))
+        shown.append(fill("<div>%s%s</div>", label, content))
+    return fill('<div class="matrices">%s</div>', joined(shown))
+
+
+def _aligned(rows: Sequence[Sequence[Any]]) -> str:
+    cells = [[number(v) for v in row] for row in rows]
+    width = max((len(c) for row in cells for c in row), default=0)
+    return "\n".join("  ".join(c.rjust(width) for c in row) for row in cells)
