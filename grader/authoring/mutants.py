@@ -220,7 +220,8 @@ def _modules(folder: Path) -> Iterator[tuple[str, tuple[Path, ast.Module]]]:
             base = inside[: len(inside) - (node.level - 1)] + (node.module or "").split(".") * bool(
                 node.module
             )
-            targets = [".".join(base)] if base else []
+            # Importing a module runs the packages around it, too.
+            targets = [".".join(base[:depth]) for depth in range(1, len(base) + 1)]
             targets += [".".join([*base, alias.name]) for alias in node.names]
             for target in targets:
                 if target not in seen and target.split(".")[0] not in APART and _path(folder, target):
@@ -307,6 +308,9 @@ class _Changes:
         # Of the function that is looked at.
         self._bound: Counter[str] = Counter()
         self._last: ast.stmt | None = None
+        # The innermost statement that is looked at, and what it was changed to so far.
+        self._statement: ast.AST = tree
+        self._seen: set[str] = set()
         self._children(tree)
 
     # What can't matter is not looked at: types, docstrings, messages, imports, decorators.
@@ -328,11 +332,17 @@ class _Changes:
             isinstance(t, ast.Name) and t.id.startswith("__") for t in node.targets
         ):
             return
-        seen = {ast.dump(node)}
+        if not isinstance(node, ast.stmt):
+            self._look(node, slot)
+            return
+        outer = self._statement, self._seen
+        self._statement, self._seen = node, {ast.dump(node)}
+        self._look(node, slot)
+        self._statement, self._seen = outer
+
+    def _look(self, node: ast.AST, slot: _Slot) -> None:
         for operator, words, new in self._changes(node, slot):
-            dumped = ast.dump(new)
-            if dumped not in seen:
-                seen.add(dumped)
+            if self._is_new(node, slot, new):
                 ast.copy_location(new, node)
                 ast.fix_missing_locations(new)
                 self.found.append(_Change(operator, words or _words(node, new), slot, node, new))
@@ -345,6 +355,19 @@ class _Changes:
             self._bound, self._last = outer
         else:
             self._children(node)
+
+    def _is_new(self, old: ast.AST, slot: _Slot, new: ast.AST) -> bool:
+        """Whether the statement becomes another one than by any change before."""
+        if old is self._statement:
+            dumped = ast.dump(new)
+        else:
+            slot.put(new)
+            dumped = ast.dump(self._statement)
+            slot.put(old)
+        if dumped in self._seen:
+            return False
+        self._seen.add(dumped)
+        return True
 
     def _children(self, node: ast.AST) -> None:
         skipped = {"decorator_list", "returns", "annotation", "bases", "ctx", "type_params", "type_comment"}
@@ -361,7 +384,7 @@ class _Changes:
     def _changes(self, node: ast.AST, slot: _Slot) -> Iterator[tuple[str, str, ast.AST]]:
         """Operator, words (made from the code when empty) and new node of every change at a node."""
         if isinstance(node, ast.stmt):
-            yield from self._statement(node)
+            yield from self._of_statement(node)
         number = _number(node)
         if number is not None:
             axis = isinstance(slot.parent, ast.keyword) and slot.parent.arg in AXES
@@ -401,7 +424,7 @@ class _Changes:
                 rest = [v for n, v in enumerate(node.ifs) if n != dropped]
                 yield "condition", "", _with(node, ifs=rest)
 
-    def _statement(self, node: ast.stmt) -> Iterator[tuple[str, str, ast.AST]]:
+    def _of_statement(self, node: ast.stmt) -> Iterator[tuple[str, str, ast.AST]]:
         if isinstance(node, ast.If | ast.While):
             negated = ast.UnaryOp(ast.Not(), node.test)
             yield "condition", f"{_text(node.test)} -> {_text(negated)}", _with(node, test=negated)

@@ -18,7 +18,7 @@ from grader.exercise.expressions import evaluate
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.follow_up import FollowUp
 from grader.exercise.frozen import Frozen
-from grader.exercise.influence import influence_calls, right_map
+from grader.exercise.influence_calls import influence_calls, right_map
 from grader.exercise.known import NOTHING_KNOWN, Known, from_tensors, to_tensors
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import Exercise, Relation

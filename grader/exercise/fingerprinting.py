@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.calls import PlacedArgument, PlacedArray, read_plan
-from grader.exercise.fingerprints import PROJECTIONS, Fingerprint, fingerprint
+from grader.exercise.fingerprints import PROJECTIONS, Fingerprint, fingerprint, is_half
 from grader.exercise.known import NONE, NOTHING_KNOWN, UNSTABLE, Known, KnownMistake, PhasePrints
 from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel, compose
 from grader.exercise.rehearsal import call, prepare, rehearse
-from grader.outcomes import ArrayValue, StepOutcome
+from grader.outcomes import StepOutcome
 
 # Answers that differ by less than this share of what rounding may do are the same.
 SAME = 0.05
@@ -98,6 +98,15 @@ class _Phase:
         if number == len(self.rows[step]):
             self.rows[step].append(row)
         return number
+
+    def outcomes(self, entry: Callable[..., Any], number: int) -> list[StepOutcome]:
+        """The outcomes of a mistake: right ones where it touches nothing."""
+        steps = set(np.flatnonzero(self.touched[number]).tolist())
+        ran = rehearse(entry, self.block, self.plan, steps)
+        return [
+            one if step in steps else right
+            for step, (one, right) in enumerate(zip(ran, self.right, strict=True))
+        ]
 
     def answer(self, entry: Callable[..., Any], step: int, *, writes: bool) -> StepOutcome:
         """The outcome of one call by itself; ``writes`` says that the arguments may be changed."""
@@ -205,14 +214,14 @@ def fingerprint_known(
         return NOTHING_KNOWN
     tables = {name: _Phase(calls, model, len(mistakes)) for name, calls in phases.items()}
     known: list[KnownMistake] = []
+    for table in tables.values():
+        _mark_touched(table, model, mistakes)
     for number, one in enumerate(mistakes):
         entry = model.entry(one.make())
-        outcomes = {name: rehearse(entry, t.block, t.plan) for name, t in tables.items()}
+        outcomes = {name: table.outcomes(entry, number) for name, table in tables.items()}
         known.append(_describe(one, outcomes, tables, parameters))
         for name, table in tables.items():
             table.add(number, one, model, outcomes[name], writes=bool(known[number].overwritten))
-    for table in tables.values():
-        _mark_touched(table, model, mistakes, known)
     members, pairs = _pairs(model, mistakes, known, tables)
     words, small = _small_errors(model, misconceptions, tables)
     return Known(
@@ -266,35 +275,12 @@ def _same_call(table: _Phase, one: int, other: int) -> bool:
     return read[0] == read[1]
 
 
-def is_half(outcomes: Sequence[StepOutcome]) -> bool:
-    """Whether all answers are numbers that float16 holds, or all that bfloat16 does; not all of them whole."""
-    values = [o.value for o in outcomes if isinstance(o.value, ArrayValue) and "float" in o.value.dtype]
-    arrays = [v.array().astype(np.float64) for v in values if v.data is not None]
-    with np.errstate(all="ignore"):
-        for narrow in (_to_float16, _to_bfloat16):
-            if all(np.array_equal(narrow(a), a, equal_nan=True) for a in arrays):
-                return any(bool((a[np.isfinite(a)] % 1 != 0).any()) for a in arrays)
-    return False
-
-
-def _to_float16(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    return array.astype(np.float16).astype(np.float64)
-
-
-def _to_bfloat16(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first half of the bits of float32, without rounding: numbers of bfloat16 stay as they are."""
-    bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-    return np.where(np.isfinite(array), bits.view(np.float32).astype(np.float64), array)
-
-
-def _mark_touched(
-    table: _Phase, model: StepModel, mistakes: Sequence[Misconception], known: Sequence[KnownMistake]
-) -> None:
+def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconception]) -> None:
     """Where a mistake changes what a step of the right model gives, seen in the answer or not."""
     by_step: dict[str, list[tuple[int, Callable[..., Any]]]] = {}
-    for number, (one, told) in enumerate(zip(mistakes, known, strict=True)):
-        if one.stateful or told.overwritten:
-            table.touched[number] = True  # it can't be tried on the right model's own arrays
+    for number, one in enumerate(mistakes):
+        if one.stateful:
+            table.touched[number] = True
             continue
         for step, function in one.make().items():
             by_step.setdefault(step, []).append((number, function))
@@ -316,10 +302,14 @@ def _mark_touched(
         return run
 
     entry = model.entry({step: watched(step, getattr(model.steps, step)) for step in by_step})
-    for number in range(len(table.plan)):
-        if not isinstance(table.plan[number], int):
+    for number, placed in enumerate(table.plan):
+        if not isinstance(placed, int):
             current[0] = number
-            rehearse(entry, table.block, table.plan[: number + 1], only={number})
+            # These can't be written to: a mistake that tries to touches something.
+            call(entry, prepare(placed, table.block))
+    for number, placed in enumerate(table.plan):
+        if isinstance(placed, int):
+            table.touched[:, number] = table.touched[:, placed]
 
 
 def _equal(one: Any, other: Any) -> bool:

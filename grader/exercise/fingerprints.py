@@ -10,6 +10,7 @@ eighth power of the difference (random projections, Johnson & Lindenstrauss 1984
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -99,3 +100,24 @@ def is_finite(kind: str) -> bool:
 def _family(dtype: str) -> str:
     """Floats of every width are one family: how an answer is rounded is no matter of its form."""
     return FLOATS if FLOATS in dtype else dtype
+
+
+def is_half(outcomes: Sequence[StepOutcome]) -> bool:
+    """Whether all answers are numbers of float16, or all of bfloat16, and not all of them are whole."""
+    values = [o.value for o in outcomes if isinstance(o.value, ArrayValue) and "float" in o.value.dtype]
+    arrays = [v.array().astype(np.float64) for v in values if v.data is not None]
+    with np.errstate(all="ignore"):
+        for narrow in (_to_float16, _to_bfloat16):
+            if all(np.array_equal(narrow(a), a, equal_nan=True) for a in arrays):
+                return any(bool((a[np.isfinite(a)] % 1 != 0).any()) for a in arrays)
+    return False
+
+
+def _to_float16(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    return array.astype(np.float16).astype(np.float64)
+
+
+def _to_bfloat16(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first half of the bits of float32, without rounding: numbers of bfloat16 stay as they are."""
+    bits = array.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
+    return np.where(np.isfinite(array), bits.view(np.float32).astype(np.float64), array)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.exercise.calls import PlacedArray
-from grader.exercise.fingerprinting import is_half
+from grader.exercise.fingerprints import is_half
 from grader.exercise.known import KnownMistake
 from grader.exercise.pack import Pack
 from grader.judge.lineup import Fit, Lineup

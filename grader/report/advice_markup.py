@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, MistakePage, Step
-from grader.report.arrays import shape_words, shown_array
+from grader.report.arrays import ShownArray, shape_words, shown_array
 from grader.report.figures import number
 from grader.report.influence_markup import maps
 from grader.report.parts import array, part, snippet
@@ -27,7 +27,6 @@ MAX_CELLS = 240
 MAX_LITERAL = 8
 
 NONE = Markup()
-H4 = Markup("h4")
 
 
 def advice_section(advice: Advice, room: Room) -> Markup:
@@ -71,7 +70,7 @@ def _diagnosis(diagnosis: Diagnosis, room: Room, *, folded: bool) -> Markup:
         told = _page(page, room)
         if pair:
             head = _clause(page.clause, room)
-            told = part(H4, room.text(one_line(page.title, 200), 200, least=80), head + told)
+            told = part(room.text(one_line(page.title, 200), 200, least=80), head + told)
         pages.append(told)
     if folded and any(pages):
         parts.append(
@@ -99,8 +98,8 @@ def _page(page: MistakePage, room: Room) -> Markup:
     ]
     code = [
         fill(
-            '<div><p class="label">%s</p>\n<pre role="group" tabindex="0" aria-label="%s"><code>%s</code></pre>'
-            "</div>\n",
+            '<div><p class="label">%s</p>\n<pre role="group" tabindex="0" aria-label="%s"><code>%s</code>'
+            "</pre></div>\n",
             label,
             label,
             room.text(text.strip("\n"), MAX_CODE, least=80),
@@ -125,20 +124,17 @@ def _example(example: Example, room: Room) -> Markup:
     if example.dims:
         parts.append(fill('<p class="tags"><span>%s</span></p>\n', room.text(example.dims, 400, least=80)))
     given = [_given(g, room) for g in example.given]
-    answers = NONE
-    if example.message:
-        text = room.text(example.message, MAX_PROSE, least=200)
-        answers = fill('<p class="said"><bdi>%s</bdi></p>\n', text)
-    answers += _answers(example.answers, "the small example", room)
+    said = room.text(example.message, MAX_PROSE, least=200) if example.message else NONE
+    answers = _answers(example.answers, "the small example", room, said)
     if given:
-        parts.append(part(H4, "Inputs", fill('<ul class="given">\n%s</ul>', joined(given))))
+        parts.append(part("Inputs", fill('<ul class="given">\n%s</ul>', joined(given))))
     if answers:
-        parts.append(part(H4, "Obtained and expected", answers))
+        parts.append(part("Obtained and expected", answers))
     if example.step:
         parts.append(_step(example.step, room))
     text = room.whole(example.snippet, MAX_SNIPPET) if example.snippet.strip() else NONE
     if text:
-        parts.append(part(H4, "Try it yourself", snippet(text, "the small example"), "part snippet"))
+        parts.append(part("Try it yourself", snippet(text, "the small example"), "part snippet"))
     return fill('<article class="case example" aria-labelledby="example">\n%s</article>\n', joined(parts))
 
 
@@ -149,31 +145,35 @@ def _step(step: Step, room: Room) -> Markup:
     if step.times > 1:
         told.append(fill('<span class="soft">run %s of this step</span>', step.times))
     said = fill("<p>%s</p>\n", joined(told, " ")) if told else NONE
-    return part(H4, "The first step where they part", said + _answers(step.answers, "the step", room))
+    return part("The first step where they part", said + _answers(step.answers, "the step", room))
 
 
-def _answers(answers: Answers, label: str, room: Room) -> Markup:
-    """Both answers beside each other, without the one that is None."""
-    pairs = (("Obtained", answers.obtained), ("Expected", answers.expected))
-    sides = [
-        shown_array(room, name, value, worst=answers.differing) for name, value in pairs if value is not None
-    ]
-    if not sides:
-        return NONE
+def _answers(answers: Answers, label: str, room: Room, said: Markup = NONE) -> Markup:
+    """Both answers beside each other; what is ``said`` of the one obtained stands in its place if need be."""
+    pairs = [("Obtained", answers.obtained), ("Expected", answers.expected)]
     shown = [
-        fill(
-            '<div><p class="label">%s <span class="soft">%s</span></p>\n%s\n</div>\n',
-            a.name,
-            a.about,
-            _matrices(slices(value, len(shape_of(value) or ()))) if a.slices else array(a, label),
-        )
-        for a, (_, value) in zip(sides, [p for p in pairs if p[1] is not None], strict=True)
+        (shown_array(room, name, value, worst=answers.differing), value)
+        for name, value in pairs
+        if value is not None
     ]
-    stacked = " stacked" if max(a.columns for a in sides) > 6 else ""
-    content = fill('<div class="sides%s">\n%s</div>\n', stacked, joined(shown))
-    if answers.differing and all(a.rows for a in sides):
+    message = fill('<p class="said"><bdi>%s</bdi></p>\n', said) if said else NONE
+    sides = [_side(a, value, label) for a, value in shown]
+    if message and answers.obtained is None:
+        sides.insert(0, fill('<div><p class="label">Obtained</p>\n%s</div>\n', message))
+        message = NONE
+    if not sides:
+        return message
+    stacked = " stacked" if max([a.columns for a, _ in shown], default=0) > 6 else ""
+    content = message + fill('<div class="sides%s">\n%s</div>\n', stacked, joined(sides))
+    if answers.differing and all(a.rows for a, _ in shown):
         content += Markup('<p class="soft">Underlined: what differs.</p>\n')
     return content
+
+
+def _side(a: ShownArray, value: Any, label: str) -> Markup:
+    content = _matrices(slices(value, len(shape_of(value) or ()))) if a.slices else array(a, label)
+    head = fill('<p class="label">%s <span class="soft">%s</span></p>', a.name, a.about)
+    return fill("<div>%s\n%s\n</div>\n", head, content)
 
 
 def _given(given: Given, room: Room) -> Markup:

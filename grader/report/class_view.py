@@ -13,7 +13,7 @@ from grader.report.figures import number, short_digest
 from grader.report.submission_view import MAX_LISTED, clause_titles, share_of_marks
 from grader.report.texts import STATUS_WORDS, one_line
 from grader.result import Result
-from grader.summary import FAILED, FAULT, PASSED, CaseOutline, Outline, Summary
+from grader.summary import FAILED, FAULT, PASSED, CaseOutline, Named, Outline, Summary
 
 # A submission's line, and what it shares with others; one object for all that share it.
 ClassRow = tuple[Summary, Outline]
@@ -50,6 +50,23 @@ class _Share:
 
 
 @dataclass(frozen=True)
+class _Mistake:
+    """A known mistake and who has it.
+
+    Attributes:
+        sure: Students that have it; of the others, ``perhaps``, it is one of several explanations.
+        rows: Some of their submissions.
+    """
+
+    title: str
+    clause: str
+    sure: int
+    perhaps: int
+    rows: list[dict[str, str]]
+    more: int
+
+
+@dataclass(frozen=True)
 class _Bin:
     """A bar of the histogram; ``x``, ``y``, ``height`` in the drawing's units."""
 
@@ -62,6 +79,8 @@ class _Bin:
 
 BINS = 10
 PLOT_HEIGHT = 120.0
+MAX_MISTAKES = 200
+MAX_NAMES = 20
 BAR_STEP = 34.0
 
 
@@ -155,6 +174,7 @@ def class_view(rows: Sequence[ClassRow], title: str, version: str) -> dict[str, 
             key=lambda share: -share.count,
         ),
         "cases": sorted(shares, key=lambda share: share.count / share.of),
+        "mistakes": _mistakes(results, titles),
         "faults": _named(r for r in results if r.status == "grader_fault"),
         "policy": _policies(results),
         "isolation": _isolation(results),
@@ -181,6 +201,47 @@ def _checks(
     return passed, judged, sample
 
 
+def _mistakes(results: Iterable[Summary], titles: Mapping[str, str]) -> list[_Mistake]:
+    """The mistakes that were named, those of most students first."""
+    known: dict[str, Named] = {}
+    having: dict[str, list[tuple[Summary, bool]]] = {}
+    for result in results:
+        alternatives = sum([d.counted for d in result.diagnoses])
+        told: dict[str, bool] = {}
+        for diagnosis in result.diagnoses:
+            sure = not diagnosis.counted or alternatives == 1
+            for one in diagnosis.mistakes:
+                known.setdefault(one.id, one)
+                told[one.id] = told.get(one.id, False) or sure
+        for name, sure in told.items():
+            having.setdefault(name, []).append((result, sure))
+    mistakes = []
+    for name, found in having.items():
+        one = known[name]
+        counts = [0, 0]
+        for result, sure in found:
+            counts[sure] += max(len(result.submission.members), 1)
+        mistakes.append(
+            _Mistake(
+                title=one_line(one.title or name, 200),
+                clause=titles.get(one.clause) or one_line(one.clause, 120),
+                sure=counts[True],
+                perhaps=counts[False],
+                rows=[_who(result) for result, _ in found[:MAX_NAMES]],
+                more=len(found) - MAX_NAMES,
+            )
+        )
+    mistakes.sort(key=lambda m: (-m.sure - m.perhaps, -m.sure, m.title))
+    return mistakes[:MAX_MISTAKES]
+
+
+def _who(result: Summary) -> dict[str, str]:
+    return {
+        "href": result.submission.id,
+        "name": one_line(result.submission.name or result.submission.id, 80),
+    }
+
+
 def _median(scores: Sequence[float]) -> float | None:
     if not scores:
         return None
@@ -190,14 +251,7 @@ def _median(scores: Sequence[float]) -> float | None:
 
 def _named(results: Iterable[Summary]) -> dict[str, Any]:
     found = list(results)
-    rows = [
-        {
-            "href": r.submission.id,
-            "name": one_line(r.submission.name or r.submission.id, 80),
-            "message": one_line(r.message, 300),
-        }
-        for r in found[:MAX_LISTED]
-    ]
+    rows = [_who(r) | {"message": one_line(r.message, 300)} for r in found[:MAX_LISTED]]
     return {"rows": rows, "more": len(found) - len(rows)}
 
 
@@ -212,8 +266,7 @@ def _policies(results: Iterable[Summary]) -> dict[str, Any]:
         ]
         rows.append(
             {
-                "href": result.submission.id,
-                "name": one_line(result.submission.name or result.submission.id, 80),
+                **_who(result),
                 "status": result.policy.status,
                 "findings": [
                     {

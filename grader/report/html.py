@@ -116,7 +116,6 @@ def _environment() -> Environment:
         number=number,
         points=points,
         articles=markup.articles,
-        case_details=markup.details,
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
         hidden_rows=markup.hidden_rows,

@@ -23,16 +23,16 @@ def maps(found: InfluenceMap, room: Room) -> Markup:
         fill(
             '<div><p class="label">%s</p>\n%s</div>\n',
             title,
-            _drawing(found, signs, f"{title}: {said}", mark),
+            _drawing(found, signs, said, mark),
         )
         for title, signs, said, mark in (
-            ("Yours", found.obtained, found.words, True),
-            ("Right", found.expected, "the map of a right solution.", False),
+            ("Yours", found.obtained, "Your map; what differs is said below", True),
+            ("Right", found.expected, "The map of a right solution", False),
         )
     ]
     numbered = "(example, position)" if len(found.shape) == 2 else "their index"
     content = fill(
-        '<article class="case" aria-labelledby="influence">\n<h3 id="influence">What moves what</h3>\n%s'
+        '<article class="case" aria-labelledby="influence">\n<h3 id="influence">What a change moves</h3>\n%s'
         '<div class="maps">\n%s</div>\n'
         '<p class="soft">A row of a map is an element of <code>%s</code> that was changed, a column a row of '
         "the answer; both go by %s. Filled: that row of the answer moved. Empty: it stayed as it was.%s "
@@ -66,7 +66,7 @@ def _drawing(found: InfluenceMap, signs: Sequence[str], label: str, mark: bool) 
     moved = [place for place in places if signs[place[0]][place[1]] == MOVED]
     ends = f"M{LEFT} {TOP}h{size * CELL}v{size * CELL}h-{size * CELL}z"
     lines = [n for n in range(1, size) if n % group]
-    borders = [n for n in range(group, size, group)]
+    borders = range(group, size, group)
     paths = [
         (
             "moved",

@@ -263,23 +263,22 @@ def _hint(hint: str) -> Markup:
     return fill('<p class="hint"><strong>Hint</strong> %s</p>\n', hint)
 
 
-def details(d: Details, label: str, heading: str = "h4") -> Markup:
+def details(d: Details, label: str) -> Markup:
     """Inputs, answers and errors of a case; ``label`` names the case to those who hear the page."""
-    if (label, heading) not in d.made:
-        head = Markup(heading)
+    if label not in d.made:
         parts = [
-            _exception(d, label, head),
-            _worst(d, label, head),
-            _sides(d, label, head),
-            _inputs(d, label, head),
-            _printed(d, head),
-            _snippet(d, label, head),
+            _exception(d, label),
+            _worst(d, label),
+            _sides(d, label),
+            _inputs(d, label),
+            _printed(d),
+            _snippet(d, label),
         ]
-        d.made[label, heading] = joined(parts)
-    return d.made[label, heading]
+        d.made[label] = joined(parts)
+    return d.made[label]
 
 
-def _exception(d: Details, label: str, heading: Markup) -> Markup:
+def _exception(d: Details, label: str) -> Markup:
     if not (d.exception or d.frames):
         return NONE
     content = NONE
@@ -297,10 +296,10 @@ def _exception(d: Details, label: str, heading: Markup) -> Markup:
         content += fill(
             '<ol class="frames" aria-label="Your lines, outermost call first">\n%s</ol>\n', joined(lines)
         )
-    return part(heading, "The exception", content)
+    return part("The exception", content)
 
 
-def _worst(d: Details, label: str, heading: Markup) -> Markup:
+def _worst(d: Details, label: str) -> Markup:
     if not d.worst:
         return NONE
     rows = [
@@ -320,10 +319,10 @@ def _worst(d: Details, label: str, heading: Markup) -> Markup:
         fill("Largest errors of %s", label),
         joined(rows),
     )
-    return part(heading, "Largest errors", table)
+    return part("Largest errors", table)
 
 
-def _sides(d: Details, label: str, heading: Markup) -> Markup:
+def _sides(d: Details, label: str) -> Markup:
     sides = [a for a in (d.obtained, d.expected) if a]
     if not sides:
         return NONE
@@ -340,17 +339,17 @@ def _sides(d: Details, label: str, heading: Markup) -> Markup:
     content = fill('<div class="sides%s">\n%s</div>\n', stacked, joined(shown))
     if d.worst and d.obtained and d.obtained.rows:
         content += Markup('<p class="soft">Underlined: the largest errors.</p>\n')
-    return part(heading, "Obtained and expected", content)
+    return part("Obtained and expected", content)
 
 
-def _inputs(d: Details, label: str, heading: Markup) -> Markup:
+def _inputs(d: Details, label: str) -> Markup:
     if not d.inputs:
         return NONE
-    if (label, heading) not in d.inputs.made:
+    if label not in d.inputs.made:
         items = [fill("<li>%s</li>\n", _input(a, label)) for a in d.inputs]
         content = fill('<ul class="inputs">\n%s</ul>', joined(items))
-        d.inputs.made[label, heading] = part(heading, "Inputs", content)
-    made: Markup = d.inputs.made[label, heading]
+        d.inputs.made[label] = part("Inputs", content)
+    made: Markup = d.inputs.made[label]
     return made
 
 
@@ -370,7 +369,7 @@ def _input(a: ShownArray, label: str) -> Markup:
     return fill("<p>%s</p>", name)
 
 
-def _printed(d: Details, heading: Markup) -> Markup:
+def _printed(d: Details) -> Markup:
     if not (d.stdout or d.stderr):
         return NONE
     content = NONE
@@ -378,10 +377,10 @@ def _printed(d: Details, heading: Markup) -> Markup:
         content += listing("Standard output", d.stdout)
     if d.stderr:
         content += listing("Standard error", d.stderr)
-    return part(heading, "Printed in this call", content)
+    return part("Printed in this call", content)
 
 
-def _snippet(d: Details, label: str, heading: Markup) -> Markup:
+def _snippet(d: Details, label: str) -> Markup:
     if not d.snippet:
         return NONE
-    return part(heading, "Try it yourself", snippet(d.snippet, label), "part snippet")
+    return part("Try it yourself", snippet(d.snippet, label), "part snippet")

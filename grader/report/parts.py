@@ -14,9 +14,9 @@ from grader.report.safe import fill, joined
 SCROLL = '<div class="scroll" role="group" tabindex="0" aria-label="%s">'
 
 
-def part(heading: Markup, title: str, content: Markup, kind: str = "part") -> Markup:
+def part(title: str, content: Markup, kind: str = "part") -> Markup:
     """Some content below its heading."""
-    return fill('<div class="%s"><%s>%s</%s>\n%s</div>\n', kind, heading, title, heading, content)
+    return fill('<div class="%s"><h4>%s</h4>\n%s</div>\n', kind, title, content)
 
 
 @lru_cache(maxsize=256, typed=True)

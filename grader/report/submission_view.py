@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from grader.report.advice import read_advice
+from grader.report.advice_markup import ADVICE_BYTES, advice_section
 from grader.report.arrays import ShownArray, shape_words, shown_array
 from grader.report.figures import number, plural
-from grader.report.room import Room
+from grader.report.room import Room, byte_count
 from grader.report.safe import safe_line
 from grader.report.texts import one_line
 from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, Violation
@@ -24,7 +26,7 @@ PROSE_BYTES = 36_000
 OUTPUT_BYTES = 24_000
 CASE_BYTES = 800
 CLAUSE_BYTES = 350
-FRAME_BYTES = 22_000
+FRAME_BYTES = 24_000
 DETAIL_BYTES = 1_500
 TEACHER_FACTOR = 3
 
@@ -58,7 +60,7 @@ class Details:
     stdout: str = ""
     stderr: str = ""
     snippet: str = ""
-    made: dict[tuple[str, str], Markup] = field(default_factory=dict)
+    made: dict[str, Markup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -267,6 +269,7 @@ class Memo:
     Attributes:
         titles, clauses: As in `submission_view`; None until they are made.
         broken: As `Result.broken_clauses`; None until it is asked for.
+        advice: The section on what to fix first; None until it is made, empty where there is none.
         cases, details: What was made of a case or of its details, by the number of that object; with the
             object, so that no other gets its number, and with the bytes that it takes on a page.
     """
@@ -275,6 +278,7 @@ class Memo:
         self.titles: Mapping[str, str] | None = None
         self.clauses: Sequence[Clause] | None = None
         self.broken: tuple[str, ...] | None = None
+        self.advice: Markup | None = None
         self.cases: dict[int, tuple[CaseResult, CaseView, int]] = {}
         self.details: dict[int, tuple[Mapping[str, Any], Details, int]] = {}
 
@@ -300,12 +304,11 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
     notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
     violations = _findings(prose, result.policy.violations)
     suspicions = _findings(prose, result.policy.suspicions)
-    diagnoses = [_diagnosis(prose, d) for d in result.diagnoses[:10]]
     printing = Room(OUTPUT_BYTES * factor)
     printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
-    frame = FRAME_BYTES + CASE_BYTES * len(cases) + CLAUSE_BYTES * len(titles)
+    advice = _advice(result, memo)
+    frame = FRAME_BYTES + byte_count(advice) + CASE_BYTES * len(cases) + CLAUSE_BYTES * len(titles)
     room = Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
-    counterexample = _counterexample(room, result.counterexample, memo)
     for at, view in enumerate(cases):
         if view.case.details:
             cases[at] = replace(view, details=_details(room, view.case.details, memo))
@@ -325,8 +328,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         "notes": notes,
         "violations": violations,
         "suspicions": suspicions,
-        "diagnoses": diagnoses,
-        "counterexample": counterexample,
+        "advice": advice,
         "titles": titles,
         "clauses": clauses if result.status not in ("not_loadable", "grader_fault") else [],
         "failing": failing,
@@ -401,23 +403,12 @@ def _findings(room: Room, found: Sequence[Violation]) -> dict[str, Any]:
     return {"rows": rows, "more": len(found) - len(rows), "count": len(found)}
 
 
-def _diagnosis(room: Room, diagnosis: Mapping[str, Any]) -> dict[str, str]:
-    fits, of = diagnosis.get("fits"), diagnosis.get("of")
-    told = f"fits {number(fits)} of {number(of)}" if isinstance(fits, int) and isinstance(of, int) else ""
-    return {
-        "title": room.text(one_line(str(diagnosis.get("title", "")), 200), 200, least=80),
-        "message": room.text(str(diagnosis.get("message", "")), 1_500, least=120),
-        "fits": told,
-    }
-
-
-def _counterexample(room: Room, found: Mapping[str, Any] | None, memo: Memo) -> dict[str, Any] | None:
-    if not found:
-        return None
-    return {
-        "message": room.text(str(found.get("message", "")), 1_000),
-        "details": _details(room, found, memo),
-    }
+def _advice(result: Result, memo: Memo) -> Markup:
+    """The section on what to fix first, which is the same on all pages of a record."""
+    if memo.advice is None:
+        advice = read_advice(result)
+        memo.advice = advice_section(advice, Room(ADVICE_BYTES)) if advice else Markup()
+    return memo.advice
 
 
 def _output(room: Room, output: Output) -> dict[str, Any]:

@@ -18,15 +18,23 @@ def jsonl(results: Iterable[Result]) -> Iterator[str]:
 
 
 def gradebook_csv(results: Iterable[Result | Summary]) -> str:
-    """One row a member; an empty score where the grader failed, never a 0."""
+    """One row a member; an empty score where the grader failed, never a 0.
+
+    The ids of mistakes that come together stand with ``+`` between them, explanations between which the cases
+    can't decide with ``|``.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["id", "name", "status", "score", "max_score", "policy", "message", "isolation"])
+    writer.writerow(
+        ["id", "name", "status", "score", "max_score", "policy", "message", "diagnosis", "isolation"]
+    )
     for result in results:
+        summary = result if isinstance(result, Summary) else Summary.of(result)
+        diagnosis = "|".join(["+".join(ids) for ids in summary.explanations])
         score = "" if result.score is None else result.score
         for member in result.submission.members or (result.submission.name,):
             row = [result.submission.id, member, result.status, score, result.max_score]
-            row += [result.policy.status, result.message, result.isolation.level]
+            row += [result.policy.status, result.message, diagnosis, result.isolation.level]
             writer.writerow([_cell(cell) for cell in row])
     return text.getvalue()
 

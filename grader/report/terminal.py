@@ -8,12 +8,14 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from grader.report.advice import read_advice
+from grader.report.advice_terminal import advice_report
 from grader.report.figures import points
+from grader.report.matrices import cell, side_by_side
 from grader.report.texts import clean
 from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result
 from grader.summary import Summary
@@ -29,8 +31,6 @@ STATUS_STYLES: Mapping[str, str] = {
     "not_loadable": "bold red",
     "grader_fault": "bold yellow",
 }
-MAX_ROWS = 8
-MAX_COLUMNS = 6
 MAX_LISTED = 8
 
 
@@ -42,11 +42,14 @@ def words(verdict: str) -> str:
 def check_report(
     result: Result, *, show_all: bool = False, source: str = "", command: str = ""
 ) -> RenderableType:
-    """What ``grader check`` shows of one submission: verdict, clauses, the first failing case explained.
+    """What ``grader check`` shows of one submission: verdict, what to fix first, clauses, a failing case.
+
+    Where a small example is shown, the failing case goes without its own inputs and answers, and where it is
+    said what to fix first, the clauses that hold are only counted.
 
     Args:
         result: The record; printed in its student view.
-        show_all: Explain every failing public case.
+        show_all: Leave nothing out, and explain every failing public case.
         source: The submission's text, for the lines of her traceback.
         command: The command that checks this submission, to which ``--case ID --snippet`` is added.
     """
@@ -60,14 +63,18 @@ def check_report(
     for adjustment in result.adjustments:
         said = f"{points(adjustment.points)} points  {clean(adjustment.reason, 300)}"
         parts.append(Text(said, style="red"))
+    advice = read_advice(result)
+    if advice:
+        parts += [advice_report(advice), Text("")]
     if result.status in ("failed", "passed") and result.cases:
-        parts.append(_clauses(result))
+        parts.append(_clauses(result, brief=advice is not None and not show_all))
         ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
         failing = [c for c in result.cases if c.failed]
         failing.sort(key=lambda c: (c.drawn, ranks[c.clause]))
         explained = [c for c in failing if c.visibility == "public"]
         for case in explained if show_all else explained[:1]:
-            parts.append(_explain(case, source, command))
+            brief = advice is not None and advice.example is not None and not show_all
+            parts.append(_explain(case, source, command, brief=brief))
         parts += _others([c.id for c in explained[1:]] if not show_all else [], failing)
         parts += _not_counted(result.cases)
     elif result.output.stdout or result.output.stderr:
@@ -124,8 +131,8 @@ def _headline(result: Result) -> Text:
     return text
 
 
-def _clauses(result: Result) -> Table:
-    """One row a clause, in the statement's order."""
+def _clauses(result: Result, *, brief: bool) -> RenderableType:
+    """One row a clause, in the statement's order; ``brief`` counts those that hold."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
     table.add_column("")
     table.add_column("clause", overflow="fold")
@@ -134,9 +141,13 @@ def _clauses(result: Result) -> Table:
     titles = result.exercise.get("clauses", {})
     order = {name: n for n, name in enumerate(titles)}
     rows = sorted(result.cases, key=lambda c: order.get(c.clause, len(order)))
+    holding = 0
     for clause, group in groupby(rows, key=lambda c: c.clause):
         cases = list(group)
         passed = sum(c.verdict == "passed" for c in cases)
+        if brief and passed == len(cases):
+            holding += 1
+            continue
         failed = any(c.failed for c in cases)
         sign, style = ("✗", "red") if failed else SIGNS["passed" if passed == len(cases) else "skipped"]
         got, most = sum(c.points for c in cases), sum(c.max_points for c in cases)
@@ -149,10 +160,13 @@ def _clauses(result: Result) -> Table:
             f"{passed}/{len(cases)}",
             f"{points(got)}/{points(most)}",
         )
-    return table
+    if not holding:
+        return table
+    said = f" {holding} {'clause holds' if holding == 1 else 'clauses hold'} (--all lists them)"
+    return Group(table, Text.assemble(SIGNS["passed"], (said, "dim")))
 
 
-def _explain(case: CaseResult, source: str, command: str) -> RenderableType:
+def _explain(case: CaseResult, source: str, command: str, *, brief: bool) -> RenderableType:
     title = f"  {clean(case.title, 100)}" if case.title else ""
     parts: list[RenderableType] = [
         Text.assemble(("✗ ", "red"), (case.id, "bold"), title, (f"  ({words(case.verdict)})", "red")),
@@ -164,11 +178,11 @@ def _explain(case: CaseResult, source: str, command: str) -> RenderableType:
     if "traceback" in details:
         parts.append(_traceback(details, source))
     shown = [_input(entry) for entry in details.get("inputs", [])]
-    if shown:
+    if shown and not brief:
         parts.append(Text("\n".join(shown), style="dim"))
-    if "obtained" in details or "expected" in details:
-        parts.append(_side_by_side(details))
-    if details.get("worst"):
+    if ("obtained" in details or "expected" in details) and not brief:
+        parts.append(side_by_side(details))
+    if details.get("worst") and not brief:
         parts.append(_worst(details["worst"]))
     for name, label in (("stdout", "printed"), ("stderr", "printed to stderr")):
         if details.get(name):
@@ -209,65 +223,12 @@ def _traceback(details: Mapping[str, Any], source: str) -> RenderableType:
     return text
 
 
-def _cell(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, int | float) else str(value)
-
-
-def _matrix(title: str, value: Any) -> Table | None:
-    """A titled table of a matrix or a row of numbers."""
-    if not isinstance(value, list):
-        return None
-    rows = value if value and isinstance(value[0], list) else [value]
-    if any(isinstance(cell, list) for row in rows for cell in row):
-        return None
-    table = Table(
-        title=title,
-        title_style="dim",
-        title_justify="left",
-        box=None,
-        show_header=False,
-        pad_edge=False,
-        # A single narrow number must not cut the title.
-        min_width=len(title),
-    )
-    for _ in range(min(max(map(len, rows), default=0), MAX_COLUMNS + 1)):
-        table.add_column(justify="right", no_wrap=True)
-    for row in rows[:MAX_ROWS]:
-        cells = [_cell(cell) for cell in row[:MAX_COLUMNS]]
-        table.add_row(*cells, *(["…"] if len(row) > MAX_COLUMNS else []))
-    if len(rows) > MAX_ROWS:
-        table.add_row("…")
-    return table
-
-
-class _SideBySide:
-    """The answer and the expected one beside each other, or below each other in a narrow window."""
-
-    def __init__(self, tables: Sequence[Table]) -> None:
-        self.tables = tables
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = [Measurement.get(console, options, table).maximum for table in self.tables]
-        if sum(widths) + 4 * len(widths) <= options.max_width:
-            outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, 4, 0, 0))
-            outer.add_row(*self.tables)
-            yield outer
-        else:
-            yield from self.tables
-
-
-def _side_by_side(details: Mapping[str, Any]) -> RenderableType:
-    names = [name for name in ("obtained", "expected") if name in details]
-    tables = [table for name in names if (table := _matrix(name, details[name])) is not None]
-    return _SideBySide(tables)
-
-
 def _worst(rows: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("index", "obtained", "expected"):
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(str(tuple(row["index"])), _cell(row["obtained"]), _cell(row["expected"]))
+        table.add_row(str(tuple(row["index"])), cell(row["obtained"]), cell(row["expected"]))
     return table
 
 

@@ -365,11 +365,217 @@ def hostile(text: str = HOSTILE) -> Result:
             replace(case, verdict="grader_fault"),
             replace(case, verdict="passed", points=1.0),
         ),
-        diagnoses=({"ids": [text], "title": text, "clause": text, "fits": 3, "of": 3, "message": text},),
+        diagnoses=(
+            diagnosis(page(text, text, text, text, text, text, text), message=text),
+            diagnosis(*[page(text, text, text, text, text, text, text)] * 2, message=text),
+            diagnosis(page(text, text, text, text, text, text, text), message=text, of=0),
+        ),
+        undiagnosed=text,
         notes=(text,),
-        counterexample={"message": text, **shown},
+        counterexample={
+            "misconception": text,
+            "clause": text,
+            "title": text,
+            "dims": {text: 1},
+            "message": text,
+            **{key: shown[key] for key in ("inputs", "obtained", "expected", "snippet")},
+            "trace": {"step": text, "title": text, "obtained": text, "expected": [array], "times": 2},
+        },
+        influence={**influence(2, 2), "argument": text, "message": text},
         output=Output(text, text, True),
         hidden_output=Output(text, text, True),
+    )
+
+
+def page(
+    name: str, title: str, clause: str, what: str, why: str, looks: str = "", instead: str = ""
+) -> dict[str, str]:
+    """The page of a mistake."""
+    return {
+        "id": name,
+        "title": title,
+        "clause": clause,
+        "what": what,
+        "why": why,
+        "looks": looks,
+        "instead": instead,
+    }
+
+
+def diagnosis(*pages: dict[str, str], message: str, of: int = 17) -> dict[str, Any]:
+    """A mistake, or two together."""
+    return {
+        "ids": [one["id"] for one in pages],
+        "title": "; and: ".join(one["title"] for one in pages),
+        "clause": pages[0]["clause"],
+        "fits": of,
+        "of": of,
+        "message": message,
+        "pages": list(pages),
+    }
+
+
+def influence(examples: int, positions: int) -> dict[str, Any]:
+    """Later positions are hidden, and something is wrong with the last one."""
+    size = examples * positions
+
+    def sign(changed: int, row: int, causal: bool) -> str:
+        if causal and changed == row == size - 1:
+            return "?"
+        same = changed // positions == row // positions
+        return "1" if same and (not causal or changed <= row) else "0"
+
+    def signs(causal: bool) -> list[str]:
+        return ["".join(sign(changed, row, causal) for row in range(size)) for changed in range(size)]
+
+    return {
+        "argument": "input_ids",
+        "shape": [examples, positions],
+        "obtained": signs(True),
+        "expected": signs(False),
+        "message": "A token should reach every position of its example.",
+    }
+
+
+NOT_SCALED = page(
+    "scores_not_scaled",
+    "Scores are not divided",
+    "scores",
+    "The products of queries and keys go into the softmax as they are.",
+    "A product of two rows with d_head features grows with d_head. Dividing by sqrt(d_head) makes up for\n"
+    "that; without it, the weights of a row lean too much towards its largest score.",
+    "scores = q @ k.swapaxes(-1, -2)",
+    "d_head = D // num_heads\nscores = q @ k.swapaxes(-1, -2) / np.sqrt(d_head)",
+)
+BY_WIDTH = page(
+    "scaled_by_model_width",
+    "Scores are divided by sqrt(D) instead of sqrt(d_head)",
+    "scores",
+    "The root is taken of all D features, although each head multiplies rows of only D / num_heads.",
+    "With more than one head the scores come out too small and the weights too even.\n\n"
+    "With one head you don't notice, since then d_head is D.",
+    "scores = q @ k.swapaxes(-1, -2) / np.sqrt(D)",
+    "scores = q @ k.swapaxes(-1, -2) / np.sqrt(D // num_heads)",
+)
+LATER_HIDDEN = page(
+    "causal_mask",
+    "Later positions are hidden",
+    "attention",
+    "A triangular mask keeps each position from attending to those after it.",
+    "This encoder reads in both directions: the statement has no mask of any kind.",
+    "scores = np.where(np.tril(np.ones((T, T))) == 1, scores, -1e9)",
+    "probs = softmax(scores)  # no mask before it",
+)
+CHANGED = page(
+    "x_overwritten",
+    "w_emb is changed in place",
+    "inputs",
+    "+= writes into the array that the caller owns.",
+    "The next call gets other weights than it was given.",
+    "x = w_emb[ids]; w_emb += 1",
+    "x = w_emb[ids] + pos_embed",
+)
+RAISED = page(
+    "raised",
+    "The call raises an exception",
+    "shape",
+    "Where the exception comes from, its traceback tells, with the last of your lines at the end.",
+    "A call that raises has no answer, so nothing can be compared.",
+)
+EXPLAINED = "This explains the answers of 17 of 17 cases."
+
+
+def counterexample(**more: Any) -> dict[str, Any]:
+    """One that can be worked through on paper."""
+    zeros = [[0, 0], [0, 0]]
+    one = [[0, 0], [0, 1]]
+    plain: dict[str, Any] = {
+        "misconception": "scores_not_scaled",
+        "clause": "scores",
+        "title": "Scores are not divided",
+        "dims": {"N": 1, "T": 2, "V": 1, "D": 2, "L": 1, "num_heads": 1},
+        "inputs": [
+            {"name": "input_ids", "dtype": "int64", "shape": [1, 2], "values": [[0, 0]]},
+            {"name": "mask_indicator", "dtype": "float64", "shape": [1, 2], "values": [[1, 0]]},
+            {"name": "w_emb", "dtype": "float64", "shape": [1, 2], "values": [[0, 0]]},
+            {"name": "pos_embed", "dtype": "float64", "shape": [2, 2], "values": [[0, 1], [0, 0]]},
+            {
+                "name": "blocks_weights",
+                "dtype": "float64",
+                "shape": [1, 6, 2, 2],
+                "values": [[one, one, one, [[1, 0], [0, 1]], zeros, zeros]],
+            },
+            {"name": "w_head", "dtype": "float64", "shape": [2, 1], "values": [[0], [1]]},
+            {"name": "num_heads", "value": 1},
+        ],
+        "obtained": [[1.8807970779778824]],
+        "expected": [[1.6697615493266569]],
+        "message": "",
+        "snippet": "import numpy as np\nfrom solution import mlm_forward\n\n"
+        "input_ids = np.array([[0, 0]])\nmask_indicator = np.array([[1, 0]], dtype=np.float64)\n"
+        "w_emb = np.zeros((1, 2))\npos_embed = np.array([[0, 1], [0, 0]], dtype=np.float64)\n"
+        "print(mlm_forward(input_ids, mask_indicator, w_emb, pos_embed, blocks_weights, w_head, 1))\n",
+        "trace": {
+            "step": "scale_scores",
+            "title": "The scores, divided by the root of d_head",
+            "obtained": [[[[1.0, 0.0], [0.0, 0.0]]]],
+            "expected": [[[[0.70710678, 0.0], [0.0, 0.0]]]],
+            "times": 1,
+        },
+    }
+    return plain | more
+
+
+def diagnosed() -> Result:
+    """One mistake explains everything, and all there is to show of it is shown."""
+    return replace(
+        failing(),
+        diagnoses=(diagnosis(NOT_SCALED, message=EXPLAINED),),
+        counterexample=counterexample(),
+        influence=influence(2, 4),
+    )
+
+
+def paired() -> Result:
+    """Two mistakes together, an argument that is changed beside, and an example that raises."""
+    raised = {"obtained": None, "message": "raised IndexError in line 7: index 3 is out of bounds for <ids>"}
+    return replace(
+        failing(),
+        diagnoses=(
+            diagnosis(NOT_SCALED, LATER_HIDDEN, message=f"Together: {EXPLAINED}"),
+            diagnosis(CHANGED, message="w_emb is changed by a call.", of=0),
+        ),
+        counterexample=counterexample(**raised, trace=None),
+        submission=info("Two at once", "s007"),
+    )
+
+
+def undecided() -> Result:
+    """Three mistakes between which the cases can't decide."""
+    return replace(
+        failing(),
+        diagnoses=tuple(diagnosis(p, message=EXPLAINED) for p in (NOT_SCALED, BY_WIDTH, LATER_HIDDEN)),
+        submission=info("One of three", "s008"),
+    )
+
+
+def undiagnosed() -> Result:
+    """Nothing known explains the answers."""
+    return replace(
+        failing(),
+        undiagnosed="No known mistake explains all of these answers, nor do two of them together.",
+        counterexample=counterexample(misconception="", title="Softmax", clause="softmax"),
+        influence=influence(1, 3),
+        submission=info("Something new", "s009"),
+    )
+
+
+def raising() -> Result:
+    """The verdict is explained, not the values."""
+    return replace(
+        failing(),
+        diagnoses=(diagnosis(RAISED, message="19 of 30 calls raise ValueError in line 41.", of=0),),
+        submission=info("Ray Sing", "s010"),
     )
 
 
@@ -382,6 +588,11 @@ def every_kind() -> dict[str, Result]:
         "violated": violated(),
         "suspicious": suspicious(),
         "grader_fault": grader_fault(),
+        "diagnosed": diagnosed(),
+        "paired": paired(),
+        "undecided": undecided(),
+        "undiagnosed": undiagnosed(),
+        "raising": raising(),
         "hostile": hostile(),
     }
 

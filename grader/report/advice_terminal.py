@@ -1,0 +1,204 @@
+"""What to fix first, for a terminal: the same as on the page, in short."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from grader.report.advice import Advice, Diagnosis, Example, Given
+from grader.report.figures import number
+from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
+from grader.report.matrices import side_by_side
+from grader.report.texts import clean, one_line
+from grader.report.values import shape_of, slices
+
+MAX_PAGES = 2
+MAX_LITERAL = 60
+MAX_CODE_LINES = 8
+MAX_ELEMENTS = 240
+
+CELLS = {MOVED: "██", NO_ANSWER: "? "}
+DIFFERENT = {MOVED: "█!", NO_ANSWER: "?!"}
+
+
+def advice_report(advice: Advice) -> RenderableType:
+    """Mistakes, the small example and the maps, each in a few lines."""
+    lines: list[RenderableType] = [Text("\nWhat to fix first", style="bold")]
+    several = len(advice.alternatives) > 1
+    if several:
+        lines.append(Text(f"One of these {len(advice.alternatives)}; the checks can't tell which."))
+    # Code is worth its lines only where it is clear what is to be replaced.
+    brief = sum(max(len(d.pages), 1) for d in advice.alternatives) > MAX_PAGES
+    lines += [_diagnosis(d, brief) for d in advice.alternatives]
+    lines += [_diagnosis(d, brief) for d in advice.others]
+    if advice.undiagnosed:
+        lines.append(Text(clean(advice.undiagnosed, 600)))
+        if advice.clause:
+            lines.append(Text(f"What holds least: {one_line(advice.clause, 60)}."))
+    rows: list[tuple[str, RenderableType]] = []
+    if advice.example:
+        rows.append(("example", _example(advice.example)))
+    if advice.influence:
+        rows.append(("moves", _Maps(advice.influence)))
+    return Group(*lines, _labelled(rows)) if rows else Group(*lines)
+
+
+def _labelled(rows: Sequence[tuple[str, RenderableType]]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, content in rows:
+        table.add_row(label, content)
+    return table
+
+
+# --- Mistakes -------------------------------------------------------------------------------------
+
+
+def _diagnosis(diagnosis: Diagnosis, brief: bool) -> RenderableType:
+    pair = len(diagnosis.pages) > 1
+    said = [Text(clean(diagnosis.message, 600))] if diagnosis.message else []
+    parts: list[RenderableType] = []
+    if pair:
+        parts += said or [Text("Both of these:")]
+    elif not diagnosis.pages:
+        parts += [_title(diagnosis.title, diagnosis.clause), *said]
+    for at, page in enumerate(diagnosis.pages):
+        # A single page and its diagnosis have one title.
+        parts.append(_title(page.title or diagnosis.title, page.clause, "and " if at else ""))
+        if not pair:
+            parts += said
+        rows: list[tuple[str, RenderableType]] = []
+        if page.why.strip():
+            rows.append(("why", Text(one_line(page.why, 600))))
+        if page.instead.strip() and not brief:
+            rows.append(("instead", _code(page.instead)))
+        if rows:
+            parts.append(_labelled(rows))
+    return Group(*parts)
+
+
+def _title(title: str, clause: str, before: str = "") -> Text:
+    told = f"  {one_line(clause, 60)}" if clause else ""
+    return Text.assemble(("✗ ", "red"), before, (one_line(title, 200), "bold"), (told, "dim"))
+
+
+def _code(text: str) -> Text:
+    lines = clean(text.strip("\n"), 2_000).splitlines()
+    more = ["…"] if len(lines) > MAX_CODE_LINES else []
+    return Text("\n".join(lines[:MAX_CODE_LINES] + more))
+
+
+# --- The small example ----------------------------------------------------------------------------
+
+
+def _example(example: Example) -> RenderableType:
+    given = [_given(g) for g in example.given]
+    parts: list[RenderableType] = [
+        Text("\n".join(filter(None, [clean(example.dims, 300), *given])), style="dim")
+    ]
+    if example.message:
+        parts.append(Text(clean(example.message, 300)))
+    answers = {"obtained": example.answers.obtained, "expected": example.answers.expected}
+    parts.append(side_by_side({name: value for name, value in answers.items() if value is not None}))
+    if example.step:
+        step = example.step
+        run = f", run {step.times}" if step.times > 1 else ""
+        name = f" ({one_line(step.name, 60)}{run})" if step.name else ""
+        told = f"first step where they part: {one_line(step.title, 200)}{name}"
+        values = [_plain(value) for value in (step.answers.obtained, step.answers.expected)]
+        if all(0 < len(value) <= MAX_LITERAL for value in values):
+            told += f"\n  obtained {values[0]}\n  expected {values[1]}"
+        parts.append(Text(told))
+    return Group(*parts)
+
+
+def _given(given: Given) -> str:
+    """An argument on a line: its values, or those of its matrices that are not zero, or what it is."""
+    name = one_line(given.name, 60)
+    if not given.dtype and not isinstance(given.values, list | tuple):
+        return f"{name} = {_literal(given.values)}"
+    about = f"{one_line(given.dtype, 20)} ({', '.join(map(str, given.shape))})"
+    shape = shape_of(given.values) if isinstance(given.values, list | tuple) else None
+    if shape is None or 0 in shape or math.prod(shape) > MAX_ELEMENTS:
+        return f"{name}: {about}"
+    text = _literal(given.values)
+    if len(text) <= MAX_LITERAL or len(shape) < 3:
+        return f"{name} = {text}" if len(text) <= 2 * MAX_LITERAL else f"{name}: {about}"
+    told = []
+    for one in slices(given.values, len(shape)):
+        value = one.words or _literal(one.rows)
+        told.append(f"{', '.join(one.places)} {value}" if one.words else f"{', '.join(one.places)} = {value}")
+    text = "; ".join(told)
+    return f"{name}: {text}" if len(text) <= 4 * MAX_LITERAL else f"{name}: {about}"
+
+
+def _plain(value: Any) -> str:
+    """A small array as a literal; empty for anything else."""
+    shape = shape_of(value)
+    return "" if value is None or shape is None or math.prod(shape) > MAX_ELEMENTS else _literal(value)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return number(value)
+
+
+# --- The maps -------------------------------------------------------------------------------------
+
+
+class _Maps:
+    """Both maps beside or below each other, or in words alone where they don't fit."""
+
+    def __init__(self, found: InfluenceMap) -> None:
+        self.found = found
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        found = self.found
+        if found.message:
+            yield Text(clean(found.message, 300))
+        yours, right = _drawn(found, found.obtained, True), _drawn(found, found.expected, False)
+        width = max(map(len, yours))
+        if 2 * width + 4 <= options.max_width:
+            yield Text("\n".join(f"{a:<{width}}    {b}".rstrip() for a, b in zip(yours, right, strict=True)))
+        elif width <= options.max_width:
+            yield Text("\n".join([*yours, *right]))
+        if width <= options.max_width:
+            numbered = "(example, position)" if len(found.shape) == 2 else "index"
+            argument = one_line(found.argument, 40)
+            yield Text(
+                f"row: the element of {argument} that was changed, by {numbered}; column: a row of the "
+                "answer; ██ it moved, ·· it stayed, ! is wrong",
+                style="dim",
+            )
+        yield Text(found.words)
+
+
+def _drawn(found: InfluenceMap, signs: Sequence[str], mark: bool) -> list[str]:
+    """The lines of a map: its title over the numbers of the columns, then a line for each element."""
+    size, group = len(signs), found.group
+    wrong = set(found.differing) if mark else set()
+    names = [found.name(row) for row in range(size)]
+    left = max(map(len, names)) + 1
+
+    def line(begin: str, cells: Sequence[str]) -> str:
+        groups = ["".join(cells[at : at + group]) for at in range(0, size, group)]
+        return f"{begin:<{left}}{'│'.join(groups)}"
+
+    numbers = [f"{n % group % 10} " for n in range(size)]
+    lines = [line("yours" if mark else "right", numbers)]
+    for row, name in enumerate(names):
+        if row and row % group == 0:
+            lines.append(line("", ["──"] * size).replace("│", "┼"))
+        cells = [
+            (DIFFERENT.get(sign, "·!") if (row, column) in wrong else CELLS.get(sign, "··"))
+            for column, sign in enumerate(signs[row])
+        ]
+        lines.append(line(name, cells))
+    return lines

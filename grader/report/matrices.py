@@ -1,0 +1,71 @@
+"""Small arrays as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from grader.report.figures import number
+from grader.report.values import shape_of
+
+MAX_ROWS = 8
+MAX_COLUMNS = 6
+
+
+def cell(value: Any) -> str:
+    """A number in five digits."""
+    return f"{value:.5g}" if isinstance(value, float) else number(value)
+
+
+def _matrix(title: str, matrix: Any) -> Table | None:
+    """A titled table of a matrix, a row of numbers, or a number."""
+    shape = shape_of(matrix)
+    if shape is None or len(shape) > 2:
+        return None
+    rows = matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
+    table = Table(
+        title=title,
+        title_style="dim",
+        title_justify="left",
+        box=None,
+        show_header=False,
+        pad_edge=False,
+        # A single narrow number must not cut the title.
+        min_width=len(title),
+    )
+    for _ in range(min(max(map(len, rows), default=0), MAX_COLUMNS + 1)):
+        table.add_column(justify="right", no_wrap=True)
+    for row in rows[:MAX_ROWS]:
+        cells = [Text(cell(value)) for value in row[:MAX_COLUMNS]]
+        table.add_row(*cells, *(["…"] if len(row) > MAX_COLUMNS else []))
+    if len(rows) > MAX_ROWS:
+        table.add_row("…")
+    return table
+
+
+class _SideBySide:
+    """The answer and the expected one beside each other, or below each other in a narrow window."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tables
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [Measurement.get(console, options, table).maximum for table in self.tables]
+        if sum(widths) + 4 * len(widths) <= options.max_width:
+            outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, 4, 0, 0))
+            outer.add_row(*self.tables)
+            yield outer
+        else:
+            yield from self.tables
+
+
+def side_by_side(details: Mapping[str, Any]) -> RenderableType:
+    """What is ``obtained`` and what is ``expected``, as far as they are there."""
+    names = [name for name in ("obtained", "expected") if name in details]
+    tables = [table for name in names if (table := _matrix(name, details[name])) is not None]
+    return _SideBySide(tables)
