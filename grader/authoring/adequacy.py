@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.authoring.budget import EndlessError, limited, limited_memory
+from grader.authoring.budget import SECONDS, EndlessError, NotTriedError, limited, limited_memory
 from grader.authoring.calibrate import FACTOR
 from grader.authoring.mutants import Mutant, Mutants
 from grader.authoring.samples import Agreement, Samples
@@ -78,15 +78,21 @@ def with_margin(case: CaseResult) -> bool:
 
 
 class Suite:
-    """A pack's cases, to try functions on."""
+    """A pack's cases, to try functions on.
 
-    def __init__(self, pack: Pack) -> None:
+    Args:
+        pack: The pack.
+        seconds: Processor time that a call may take.
+    """
+
+    def __init__(self, pack: Pack, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
         # Naming the mistake behind an answer takes time, and nobody reads it here.
         self.pack = replace(pack, known_data={})
 
     def outcomes(self, entry: Function) -> dict[str, list[StepOutcome]]:
         """What a submission would leave that is this function; a call that does not end is timed out."""
-        watched = limited(entry)
+        watched = limited(entry, self.seconds)
         steps = {
             name: rehearse(watched, block, self.pack.plans[name]) for name, block in self.pack.blocks.items()
         }
@@ -128,12 +134,11 @@ def _timed(outcomes: list[StepOutcome]) -> list[StepOutcome]:
     """The call that did not end as the sandbox would tell it; those after it did not run."""
     told: list[StepOutcome] = []
     for outcome in outcomes:
-        endless = outcome.failure is not None and outcome.failure.type == EndlessError.__name__
-        if endless and any(o.state == "timed_out" for o in told):
+        failure = outcome.failure
+        if failure is not None and failure.type == EndlessError.__name__:
+            told.append(StepOutcome("timed_out", detail=failure.message))
+        elif failure is not None and failure.type == NotTriedError.__name__:
             told.append(NOT_RUN)
-        elif endless:
-            assert outcome.failure is not None
-            told.append(StepOutcome("timed_out", detail=outcome.failure.message))
         else:
             told.append(outcome)
     return told
@@ -220,7 +225,8 @@ def _same(a: StepOutcome, b: StepOutcome, tolerance: float, scale: float) -> boo
 def fate_of(trial: Trial, agreement: Agreement) -> tuple[Fate, str]:
     """What a function is that no case kills, and the figures that say so."""
     if agreement.same and agreement.ratio <= 1:
-        return "equivalent", f"agrees on {agreement.inputs:,} generated inputs to {agreement.error:.1g}"
+        how = f"to {agreement.error:.1g}" if agreement.error else "exactly"
+        return "equivalent", f"agrees on {agreement.inputs:,} generated inputs {how}"
     if agreement.refused:
         return "open_hole", f"{agreement.refused.removesuffix('.')} on {agreement.where}"
     on_cases = f"{trial.ratio:.2g} × the tolerance" + (f" on {trial.closest}" if trial.closest else "")
@@ -251,7 +257,7 @@ def try_mutants(
             progress(f"mutant {number} of {len(mutants)}, {mutant}")
             with ExitStack() as stack:
                 try:
-                    entry = limited(stack.enter_context)(mutants.loaded(mutant))
+                    entry = limited(stack.enter_context, suite.seconds)(mutants.loaded(mutant))
                 except Exception as error:
                     # Nothing of it can be called: a submission like that could not be loaded.
                     trial = Trial(mutant.id, broken=f"{type(error).__name__}: {error}")
@@ -261,7 +267,7 @@ def try_mutants(
                 if trial.caught:
                     tried.append(MutantTrial(mutant, trial, "killed"))
                 else:
-                    fate, figures = fate_of(trial, samples.agreement(limited(entry)))
+                    fate, figures = fate_of(trial, samples.agreement(limited(entry, suite.seconds)))
                     tried.append(MutantTrial(mutant, trial, fate, figures))
     return tried
 

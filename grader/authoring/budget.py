@@ -23,8 +23,12 @@ class EndlessError(Exception):
     """A call took longer than it may."""
 
 
+class NotTriedError(EndlessError):
+    """A call was not made, since one before it did not end."""
+
+
 def limited(entry: Function, seconds: float = SECONDS) -> Function:
-    """A function that raises EndlessError where ``entry`` does not end, and at once in all later calls.
+    """A function that raises EndlessError where ``entry`` does not end, and NotTriedError in all later calls.
 
     Processor time counts, so that a busy machine changes nothing. The time is looked at between two steps of
     Python; away from the main thread, and where there are no such timers, it is not looked at.
@@ -39,7 +43,7 @@ def limited(entry: Function, seconds: float = SECONDS) -> Function:
     def call(*arguments: Any) -> Any:
         nonlocal endless
         if endless:
-            raise EndlessError("an earlier call did not end")
+            raise NotTriedError("an earlier call did not end")
         before = signal.signal(signal.SIGPROF, spent)
         try:
             try:

@@ -58,7 +58,7 @@ def revealed(
                 yield case.id, f"its {what} is in the student's pack"
         seed = case_seed(placed[case.id].case)
         number = b"%d" % seed
-        if seed >= LEAST_SEED and _stands_alone(number, content, rb"[0-9.]"):
+        if seed >= LEAST_SEED and _stands_alone(number, content, rb"[0-9.]", rb"\.?[0-9]"):
             yield case.id, "its seed is in the student's pack"
     data = _Bytes(content)
     yield from _arrays(hidden, full, data, answers)
@@ -79,13 +79,13 @@ def _names(case: PackCase, student: Pack, content: bytes) -> bool:
     if case.id in named:
         return True
     # An id of one plain word may stand in a text by chance.
-    return "_" in case.id and _stands_alone(case.id.encode(), content, rb"\w")
+    return "_" in case.id and _stands_alone(case.id.encode(), content, rb"\w", rb"\w")
 
 
-def _stands_alone(text: bytes, content: bytes, beside: bytes) -> bool:
-    """Whether a text occurs without any of certain bytes right beside it."""
+def _stands_alone(text: bytes, content: bytes, before: bytes, after: bytes) -> bool:
+    """Whether a text occurs without such bytes right before and after it."""
     # Looking for plain text is a hundred times faster than looking for a pattern.
-    return text in content and bool(re.search(rb"(?<!%b)%b(?!%b)" % (beside, text, beside), content))
+    return text in content and bool(re.search(rb"(?<!%b)%b(?!%b)" % (before, text, after), content))
 
 
 def _phases(student: Pack) -> Iterator[tuple[None, str]]:

@@ -25,6 +25,8 @@ WIDENING = 10.0
 CHAOTIC = 1e-2
 # In how many calls of a phase an answer is looked for that tells a pair from either of its mistakes.
 TRIES = 3
+# A step's output that changes by less than this share of its magnitude looks as before.
+UNNOTICED = 1e-6
 # The relative change by which the output of a step is varied to see where it matters.
 NUDGE = 1e-6
 
@@ -73,7 +75,9 @@ class _Phase:
         # How much wider than by the case's own tolerance a mistake's answer may lie off.
         self.widening = np.ones((mistakes, len(self.plan)))
         self.index = np.zeros((mistakes, len(self.plan)), np.uint16)
+        # Whether a mistake changes anything at all while the right model runs, and by more than rounding.
         self.touched = np.zeros((mistakes, len(self.plan)), bool)
+        self.noticed = np.zeros((mistakes, len(self.plan)), bool)
         self._prepared: dict[int, list[Any]] = {}
         for step, print_ in enumerate(self.right_prints):
             self.rows.append([])
@@ -172,7 +176,7 @@ class _Phase:
             row_kinds=np.array([row.kind for row in rows], np.uint16),
             widths=np.array([row.width for row in rows], np.float32),
             index=self.index,
-            touched=self.touched,
+            touched=self.noticed,
             pair_steps=pairs.steps,
             pair_rows=pairs.rows,
             pair_kinds=pairs.kinds,
@@ -279,11 +283,12 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
     """Where a mistake changes what a step of the right model gives, seen in the answer or not."""
     by_step: dict[str, list[tuple[int, Callable[..., Any]]]] = {}
     for number, one in enumerate(mistakes):
-        if one.stateful:
-            table.touched[number] = True
-            continue
-        for step, function in one.make().items():
-            by_step.setdefault(step, []).append((number, function))
+        # An equal answer may still be another object, an argument's memory for instance.
+        table.touched[number] = one.stateful or model.names[-1] in one.steps
+        table.noticed[number] = one.stateful
+        if not one.stateful:
+            for step, function in one.make().items():
+                by_step.setdefault(step, []).append((number, function))
     current = [0]
 
     def watched(step: str, right: Callable[..., Any]) -> Callable[..., Any]:
@@ -292,11 +297,16 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
         def run(*arguments: Any) -> Any:
             answer = right(*arguments)
             for number, function in others:
-                if not table.touched[number, current[0]]:
-                    try:
-                        table.touched[number, current[0]] = not _equal(function(*arguments), answer)
-                    except Exception:
-                        table.touched[number, current[0]] = True
+                at = number, current[0]
+                if table.touched[at] and table.noticed[at]:
+                    continue
+                try:
+                    other = function(*arguments)
+                except Exception:
+                    table.touched[at] = table.noticed[at] = True
+                    continue
+                table.touched[at] |= not _equal(other, answer, 0.0)
+                table.noticed[at] |= not _equal(other, answer, UNNOTICED)
             return answer
 
         return run
@@ -310,13 +320,20 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
     for number, placed in enumerate(table.plan):
         if isinstance(placed, int):
             table.touched[:, number] = table.touched[:, placed]
+            table.noticed[:, number] = table.noticed[:, placed]
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two outputs of a step agree, but for a share of the larger one's magnitude."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_equal(one[k], other[k]) for k in one)
+        return one.keys() == other.keys() and all(_equal(one[k], other[k], tolerance) for k in one)
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return type(one) is type(other) and bool(np.array_equal(one, other))
+        if type(one) is not type(other) or one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        if one.dtype.kind != "f":
+            return bool(np.array_equal(one, other))
+        scale = float(np.max(np.abs(other), initial=0.0))
+        return np.allclose(one, other, rtol=0, atol=tolerance * scale, equal_nan=True)
     return bool(one == other)
 
 

@@ -97,6 +97,11 @@ def is_finite(kind: str) -> bool:
     return "#" not in kind
 
 
+def is_empty(kind: str) -> bool:
+    """Whether an answer of this kind is an array without elements."""
+    return kind.startswith("(0,") or ", 0," in kind or ", 0)" in kind
+
+
 def _family(dtype: str) -> str:
     """Floats of every width are one family: how an answer is rounded is no matter of its form."""
     return FLOATS if FLOATS in dtype else dtype

@@ -60,7 +60,7 @@ class PhasePrints:
         row_kinds: (R,) numbers of their kinds.
         widths: (R,) how far a projection may lie off.
         index: (K, S) the answer of each mistake among those to the step, or `UNSTABLE`.
-        touched: (K, S) the mistake changes something while the right model runs, shown in the answer or not.
+        touched: (K, S) the mistake changes what a step of the right model gives, seen in the answer or not.
         pair_steps: (P,) the step whose answer is kept, or `NONE`.
         pair_rows, pair_kinds, pair_widths: (P, 8), (P,), (P,) as above.
         small: (F, S, 8) change of the projections by a small error, relative to the answer's magnitude.

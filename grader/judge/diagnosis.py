@@ -67,22 +67,29 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     effects = _effects(pack, outcomes, overwritten)
     if not known.mistakes:
         return []
-    findings: list[Finding] = []
-    for loose in (False, True):
-        lineup = Lineup(known, pack.cases, outcomes, refused, loose=loose)
-        if not lineup.anything_wrong:
-            break
-        fits = [fit for fit in lineup.single() if _possible(pack, fit, overwritten)] or lineup.pairs()
-        if fits and len(fits) <= MOST:
-            findings = [_finding(pack, fit) for fit in fits]
-            break
-        if fits:
-            break
+    findings = [_finding(pack, fit) for fit in _best(pack, outcomes, refused, overwritten)]
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
         # Chance and coarse numbers explain what no mistake of values does.
         effects = [e for e in effects if e.told_by not in ("unrepeatable", "half")]
     return findings + [e for e in effects if named.isdisjoint(one.id for one in e.mistakes)]
+
+
+def _best(
+    pack: Pack, outcomes: Outcomes, refused: Mapping[str, Collection[int]], overwritten: Collection[str]
+) -> list[Fit]:
+    """What explains all values: one mistake if there is one, else two."""
+    lineups = [Lineup(pack.known, pack.cases, outcomes, refused, loose=loose) for loose in (False, True)]
+    lineups = [lineup for lineup in lineups if lineup.anything_wrong]
+    for lineup in lineups:
+        fits = [fit for fit in lineup.single() if _possible(pack, fit, overwritten)]
+        if fits:
+            return fits if len(fits) <= MOST else []
+    for lineup in lineups:
+        fits = lineup.pairs()
+        if fits:
+            return fits if len(fits) <= MOST else []
+    return []
 
 
 def _finding(pack: Pack, fit: Fit) -> Finding:

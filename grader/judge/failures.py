@@ -19,6 +19,18 @@ STATE_VERDICTS: Mapping[str, Verdict] = {
 }
 
 
+# What Python's own numbers raise where an array holds NaN or infinity.
+_ARITHMETIC = frozenset({"ZeroDivisionError", "OverflowError", "FloatingPointError"})
+
+
+def ended_in_arithmetic(outcome: StepOutcome) -> bool:
+    """Whether a call ended in arithmetic that has no answer."""
+    failure = outcome.failure
+    if outcome.state != "raised" or failure is None:
+        return False
+    return failure.type in _ARITHMETIC or (failure.type == "ValueError" and "math" in failure.message)
+
+
 def _short(text: str, limit: int = 300) -> str:
     first = " ".join(text.split())
     return first if len(first) <= limit else first[: limit - 1] + "…"

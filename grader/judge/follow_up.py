@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.fingerprints import Fingerprint, fingerprint
+from grader.exercise.fingerprints import Fingerprint, fingerprint, is_finite
 from grader.exercise.follow_up import Example, FollowUp
 from grader.exercise.influence import read_map
 from grader.exercise.pack import Pack
 from grader.judge.answers import Refusal, read_answer
 from grader.judge.details import describe_input, example_snippet, plain
-from grader.judge.failures import STATE_VERDICTS, call_message
+from grader.judge.failures import STATE_VERDICTS, call_message, ended_in_arithmetic
 from grader.outcomes import StepOutcome
 from grader.result import Result, Verdict
 
@@ -162,6 +162,9 @@ def _counterexample(
     for number, example, outcome in wrong:
         if example.misconception in named and _is(example.wrong, outcome):
             return _record(pack, follow, number, example, outcome, filename, named=True)
+    if any(d["of"] and len(d["ids"]) == 1 for d in result.diagnoses) or _unrepeatable(result):
+        # What is shown has to be what was named, and has to come out the same when it is run alone.
+        return None
     same = _same_failures(result)
     for number, example, outcome in wrong:
         if (example.clause, verdicts[number]) in same:
@@ -171,6 +174,10 @@ def _counterexample(
         if verdicts[number] in kinds:
             return _record(pack, follow, number, example, outcome, filename, named=False)
     return None
+
+
+def _unrepeatable(result: Result) -> bool:
+    return any(case.verdict == "not_repeatable" for case in result.cases)
 
 
 def _same_failures(result: Result) -> set[tuple[str, Verdict]]:
@@ -198,6 +205,8 @@ def _is(wrong: Fingerprint | None, outcome: StepOutcome) -> bool:
     """Whether an outcome is that of the example's mistake."""
     if wrong is None:
         return False
+    if ended_in_arithmetic(outcome):
+        return not is_finite(wrong.kind)
     found = fingerprint(outcome)
     scale = max(found.scale, wrong.scale) or 1.0
     return found.kind == wrong.kind and bool(

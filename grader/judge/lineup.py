@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.fingerprints import FLOATS, NOTHING, fingerprint, is_finite
+from grader.exercise.fingerprints import FLOATS, NOTHING, fingerprint, is_empty, is_finite
 from grader.exercise.known import NONE, UNSTABLE, Known, PhasePrints
 from grader.exercise.pack import PackCase
+from grader.judge.failures import ended_in_arithmetic
 from grader.outcomes import StepOutcome
 
 Flags = NDArray[np.bool_]
@@ -62,6 +63,7 @@ class _Phase:
     Attributes:
         run: (S,) the step was run.
         right: (S,) its answer is the right one.
+        empty: (S,) the right answer has no elements.
         active, unstable, touched: (K, S) as in `PhasePrints`.
         match: (K, S) the answer is that of the mistake.
         same_kind: (K, S) the answer is of the same form as that of the mistake, or as the right one.
@@ -72,22 +74,11 @@ class _Phase:
     values: NDArray[np.float64]
     run: Flags
     right: Flags
+    empty: Flags
     active: Flags
     unstable: Flags
     match: Flags
     same_kind: Flags
-
-
-# What Python's own numbers raise where an array holds NaN or infinity.
-_ARITHMETIC = frozenset({"ZeroDivisionError", "OverflowError", "FloatingPointError"})
-
-
-def _arithmetic(outcome: StepOutcome) -> bool:
-    """Whether a call ended in arithmetic that has no answer."""
-    failure = outcome.failure
-    if outcome.state != "raised" or failure is None:
-        return False
-    return failure.type in _ARITHMETIC or (failure.type == "ValueError" and "math" in failure.message)
 
 
 def _hold(
@@ -101,22 +92,25 @@ def _hold(
     step = np.repeat(np.arange(len(lengths)), lengths)
     off = np.abs(prints.rows - values[step]).max(axis=1, initial=0.0)
     equal = (prints.row_kinds == kinds[step]) & (off <= prints.widths)
-    arithmetic = np.array([_arithmetic(o) for o in outcomes], bool)
+    arithmetic = np.array([ended_in_arithmetic(o) for o in outcomes], bool)
     if arithmetic.any():
         finite = np.array([is_finite(kind) for kind in prints.kinds])[prints.row_kinds]
-        first = np.zeros(len(step), bool)
-        first[prints.starts[:-1]] = True
-        equal |= arithmetic[step] & (~first if loose else ~finite)
+        equal |= arithmetic[step] & ~finite
     unstable = prints.index == UNSTABLE
     index = np.where(unstable, 0, prints.index)
     kind_of = prints.row_kinds.astype(np.intp)
-    run = np.array([o.state != "not_run" and s not in refused for s, o in enumerate(outcomes)], bool)
+    # Of an answer that did not fit into what is sent back nothing is known.
+    known = [o.state != "not_run" and not o.too_large for o in outcomes]
+    run = np.array([ran and number not in refused for number, ran in enumerate(known)], bool)
+    if loose:
+        run &= ~arithmetic
     return _Phase(
         prints=prints,
         kinds=kinds,
         values=values,
         run=run,
         right=equal[prints.starts[:-1]],
+        empty=np.array([is_empty(kind) for kind in prints.kinds] or [False])[kind_of[prints.starts[:-1]]],
         active=(index != 0),
         unstable=unstable,
         match=equal[prints.starts[:-1] + index],
@@ -132,8 +126,7 @@ class Lineup:
         cases: The cases that were judged.
         outcomes: The outcomes of each phase's steps.
         refused: Steps that say nothing, since writing into a read-only argument ended them.
-        loose: A call that ended in arithmetic without an answer may be any wrong answer, not NaN or infinity
-            alone.
+        loose: A call that ended in arithmetic without an answer says nothing; else it is NaN or infinity.
     """
 
     def __init__(
@@ -174,7 +167,9 @@ class Lineup:
             telling = shows | self._any(name, off)
             known = ~self._any(name, phase.unstable | ~phase.run)
             same = self._all(name, phase.match | ~phase.run)
-            telling &= known
+            # Code for the case that there is nothing to answer often stands apart, and is right.
+            apart = self._all(name, phase.right & phase.empty)
+            telling &= known & ~apart
             of += telling.sum(axis=1)
             fits += (telling & same).sum(axis=1)
             shared += (telling & same & shows).sum(axis=1)
@@ -206,7 +201,8 @@ class Lineup:
         proved = general[chosen] | (
             (stored[chosen] | tally.alone.all(axis=0)) & (2 * tally.fits >= tally.telling)
         )
-        named = np.flatnonzero(sound & proved & (tally.fits > 0))
+        clear = general[chosen] | (tally.open <= FEW)
+        named = np.flatnonzero(sound & proved & clear & (tally.fits > 0))
         if not len(named):
             return []
         best = named[tally.open[named] == tally.open[named].min()]

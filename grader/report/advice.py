@@ -186,7 +186,7 @@ def _given(data: Mapping[str, Any]) -> Given:
         return Given(name, "", (), data["value"])
     shape = data.get("shape")
     sizes = tuple(n for n in shape if type(n) is int)[:32] if isinstance(shape, list | tuple) else ()
-    return Given(name, _text(data, "dtype"), sizes, data.get("values"))
+    return Given(name, _text(data, "dtype") or "array", sizes, data.get("values"))
 
 
 def _step(data: Any) -> Step | None:

@@ -216,7 +216,7 @@ def _matrices(found: Sequence[Slice]) -> Markup:
             content = fill("<p><code>%s</code></p>", one.words)
         else:
             content = fill("<pre>%s</pre>", _aligned(one.rows))
-        shown.append(fill("<div>%s%s</div>", label, content))
+        shown.append(fill("<div>%s\n%s</div>\n", label, content))
     return fill('<div class="matrices">%s</div>', joined(shown))
 
 

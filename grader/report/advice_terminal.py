@@ -185,7 +185,7 @@ def _drawn(found: InfluenceMap, signs: Sequence[str], mark: bool) -> list[str]:
     size, group = len(signs), found.group
     wrong = set(found.differing) if mark else set()
     names = [found.name(row) for row in range(size)]
-    left = max(map(len, names)) + 1
+    left = max(len("yours"), *map(len, names)) + 1
 
     def line(begin: str, cells: Sequence[str]) -> str:
         groups = ["".join(cells[at : at + group]) for at in range(0, size, group)]

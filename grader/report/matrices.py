@@ -27,7 +27,8 @@ def _matrix(title: str, matrix: Any) -> Table | None:
     shape = shape_of(matrix)
     if shape is None or len(shape) > 2:
         return None
-    rows = matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
+    # A table of Rich's needs a column.
+    rows = [["none"]] if 0 in shape else matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
     table = Table(
         title=title,
         title_style="dim",

@@ -34,12 +34,12 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 TAGS = """
 html head meta title style body a header p h1 h2 h3 h4 main section b span div ul ol li svg rect line text
 strong code bdi table thead tbody tfoot tr th td dl dt dd footer script article pre details summary mark
-button nav figure label input
+button nav figure label input path
 """
 ATTRIBUTES = """
 lang charset http-equiv content name class href aria-labelledby aria-label aria-hidden id role tabindex scope
-viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx type hidden for placeholder autocomplete
-spellcheck
+viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx d type hidden for placeholder
+autocomplete spellcheck
 """
 LINK = re.compile(
     r"#[a-z]+(-\d+)?|(\.\./)?(students|teacher)/[\w.~%-]*\.html|\.\./index\.html|gradebook\.csv|results\.jsonl"
@@ -401,6 +401,32 @@ def test_a_class_page_counts_and_links() -> None:
     (rows,) = [t for t in page.tables if t[0][:3] == ["Name", "Id", "Status"]]
     assert [row[3] for row in rows[1:]] == ["20", "11.5", "0", "0", "–", "20"]
     assert rows[2][5] == "Softmax"
+
+
+def test_mistakes_stand_by_the_number_of_students_that_have_them() -> None:
+    kinds = ("diagnosed", "paired", "undecided", "undiagnosed", "raising", "passing")
+    records = [KINDS[kind] for kind in kinds]
+    team = replace(records[0], submission=replace(records[0].submission, id="team", members=("A", "B", "C")))
+    page = Page(class_page([*records, team]))
+    (table,) = [t for t in page.tables if t[0][0] == "Mistake"]
+    assert table[0] == ["Mistake", "Clause", "Students", "Submissions"]
+    assert [row[:3] for row in table[1:]] == [
+        ["Scores are not divided", "Attention scores", "5 and perhaps 1"],
+        ["Later positions are hidden", "Attention output", "1 and perhaps 1"],
+        ["The call raises an exception", "Shape", "1"],
+        ["w_emb is changed in place", "Inputs stay as they are", "1"],
+        ["Scores are divided by sqrt(D) instead of sqrt(d_head)", "Attention scores", "perhaps 1"],
+    ]
+    assert table[1][3] == "Noether, Emmy, Two at once, One of three, Noether, Emmy"
+    assert page.values("href").count("teacher/s007.html") == 1 + 3
+    assert "Mistakes by number" not in Page(class_page([KINDS["failing"]])).text
+
+
+def test_a_mistake_of_a_whole_class_names_the_first_who_have_it() -> None:
+    one = KINDS["diagnosed"]
+    records = [replace(one, submission=replace(one.submission, id=f"s{n}")) for n in range(50)]
+    (table,) = [t for t in Page(class_page(records)).tables if t[0][0] == "Mistake"]
+    assert table[1][2] == "50" and table[1][3].endswith("and 30 more")
 
 
 def test_grader_faults_stand_apart_from_failures() -> None:

@@ -14,6 +14,7 @@ from test_terminal import case, failing, result
 
 from grader.report.tables import gradebook_csv, jsonl
 from grader.result import Isolation, Result, SubmissionInfo
+from grader.summary import Summary
 
 
 def rows(*records: Result) -> list[dict[str, str]]:
@@ -38,7 +39,17 @@ def test_a_fault_of_the_grader_has_no_score_and_never_a_0() -> None:
 def test_every_row_names_the_isolation_last() -> None:
     found = rows(named("Ann", "Bob"), replace(named("Zoe"), isolation=Isolation("none", ("process",))))
     assert [row["isolation"] for row in found] == ["full", "full", "none"]
-    assert list(found[0]) == ["id", "name", "status", "score", "max_score", "policy", "message", "isolation"]
+    assert list(found[0]) == [
+        "id",
+        "name",
+        "status",
+        "score",
+        "max_score",
+        "policy",
+        "message",
+        "diagnosis",
+        "isolation",
+    ]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
@@ -55,6 +66,27 @@ def test_any_name_is_one_cell_and_no_formula(name: str) -> None:
 def test_formulas_are_defused() -> None:
     for text in ("=1+2", "+cmd|' /C calc'!A0", "@SUM(A1)", "-1+1", '=HYPERLINK("http://x")'):
         assert rows(named(text))[0]["name"] == f"'{text}"
+
+
+def diagnosed(*diagnoses: dict[str, Any]) -> str:
+    (row,) = rows(result(failing(), diagnoses=diagnoses))
+    return row["diagnosis"]
+
+
+def test_mistakes_that_come_together_have_a_plus_and_alternatives_a_bar_between_them() -> None:
+    one, other, kept = {"ids": ["a"], "of": 3}, {"ids": ["b", "c"], "of": 3}, {"ids": ["k"], "of": 0}
+    assert diagnosed() == ""
+    assert diagnosed(one) == "a"
+    assert diagnosed(other) == "b+c"
+    assert diagnosed(one, other) == "a|b+c"
+    assert diagnosed(kept) == "k"
+    assert diagnosed(one, other, kept) == "a+k|b+c+k"
+    assert diagnosed({"ids": ["=1+2"], "of": 1}) == "'=1+2"
+
+
+def test_a_record_and_its_summary_give_the_same_row() -> None:
+    record = result(failing(), diagnoses=({"ids": ["a", "b"], "of": 3},))
+    assert gradebook_csv([record]) == gradebook_csv([Summary.of(record)])
 
 
 def test_one_line_a_record_that_reads_back() -> None:

@@ -207,6 +207,12 @@ def test_no_line_ends_in_blanks() -> None:
         assert line == line.rstrip(" ")
 
 
+@pytest.mark.parametrize("empty", [[], [[]], [[], []]])
+def test_an_answer_without_elements_is_said_to_have_none(empty: list[Any]) -> None:
+    text = shown(result(failing(1, details={"obtained": [[1.0]], "expected": empty})))
+    assert text.split().index("expected") < text.split().index("none")
+
+
 @pytest.mark.parametrize("width", [10, 80])
 def test_a_single_number_keeps_its_titles(width: int) -> None:
     details = {"obtained": [[1.0]], "expected": [[2.0]]}
