@@ -191,7 +191,7 @@ def margin(runs: HonestRuns, call: list[Any], right: Function, wrong: Function) 
             raise
         except GraderError:
             return None
-    tolerance = FACTOR * max(noise.float32, noise.float64, FLOAT32_ROUNDING)
+    tolerance = FACTOR * _round_up(max(noise.float32, noise.float64, FLOAT32_ROUNDING))
     scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
     error = float(np.max(np.abs(other - answer), initial=0.0)) / scale
     return error / tolerance if tolerance <= USELESS else None
@@ -221,7 +221,7 @@ def advise(
     if best >= max(WORTH * (now or 0.0), FACTOR):
         stands = "" if now is None else f" (now {now:.2g} ×)"
         return f"with {words}, {mistake} stands at {best:.2g} × the tolerance{stands}"
-    return f"no scaling of an array tells {mistake} more clearly; a case of its own may"
+    return f"no scaling of an array tells {mistake} clearly enough; a case of its own may"
 
 
 def _parts(parameter: Parameter, array: Array) -> Iterator[tuple[str, Any]]:

@@ -76,7 +76,7 @@ def fingerprint(outcome: StepOutcome) -> Fingerprint:
 
 def of_array(array: NDArray[Any]) -> Fingerprint:
     """The fingerprint of an answer that is an array."""
-    kind = f"{array.shape} {_family(array.dtype.name)}"
+    kind = f"{array.shape} {FLOATS if array.dtype.kind == 'f' else array.dtype.name}"
     if array.dtype.kind not in "fiub":
         return Fingerprint(kind, NOTHING, 0.0)
     with np.errstate(all="ignore"):

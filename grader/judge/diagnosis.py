@@ -14,6 +14,7 @@ from grader.exercise.calls import PlacedArray
 from grader.exercise.fingerprints import is_half
 from grader.exercise.known import KnownMistake
 from grader.exercise.pack import Pack
+from grader.judge.failures import ended_in_arithmetic
 from grader.judge.lineup import Fit, Lineup
 from grader.outcomes import StepOutcome
 
@@ -79,7 +80,9 @@ def _best(
     pack: Pack, outcomes: Outcomes, refused: Mapping[str, Collection[int]], overwritten: Collection[str]
 ) -> list[Fit]:
     """What explains all values: one mistake if there is one, else two."""
-    lineups = [Lineup(pack.known, pack.cases, outcomes, refused, loose=loose) for loose in (False, True)]
+    lineups = [Lineup(pack.known, pack.cases, outcomes, refused)]
+    if any(ended_in_arithmetic(outcome) for steps in outcomes.values() for outcome in steps):
+        lineups.append(Lineup(pack.known, pack.cases, outcomes, refused, loose=True))
     lineups = [lineup for lineup in lineups if lineup.anything_wrong]
     for lineup in lineups:
         fits = [fit for fit in lineup.single() if _possible(pack, fit, overwritten)]

@@ -189,6 +189,11 @@ class Lineup:
             drawn = np.zeros(NONE + 1, bool)
             drawn[list(self._drawn[name])] = True
             general |= kept & same & drawn[phase.prints.pair_steps]
+        # Where no answer of the pair is kept, either mistake has to be seen by itself.
+        seen = np.zeros(len(self.known.mistakes), bool)
+        for phase in self._phases.values():
+            seen |= (phase.active & phase.match & (phase.run & ~phase.right)).any(axis=1)
+        possible &= stored | seen[members].all(axis=1)
         chosen = np.flatnonzero(possible)
         a, b = members[chosen, 0], members[chosen, 1]
         zeros = np.zeros(len(chosen), int)

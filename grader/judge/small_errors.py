@@ -6,7 +6,7 @@ order); rounding moves it anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,15 @@ ALIKE = 4.0
 Vector = NDArray[np.float64]
 
 
-def looks_systematic(cases: Sequence[CaseResult]) -> bool:
-    """Whether the errors of a passing submission are worth a closer look, by figures that are there."""
-    errors = [
-        c.error.max_rel for c in cases if c.verdict == "passed" and c.error and c.error.max_rel is not None
-    ]
+def looks_systematic(cases: Sequence[CaseResult], left_out: Collection[str]) -> bool:
+    """Whether the errors of a passing submission are worth a closer look, by figures that are there.
+
+    Args:
+        cases: What was decided.
+        left_out: Ids of cases whose errors are not looked at.
+    """
+    passed = [c for c in cases if c.verdict == "passed" and c.id not in left_out]
+    errors = [c.error.max_rel for c in passed if c.error and c.error.max_rel is not None]
     noticed = [e for e in errors if e > NOTICED]
     exact = sum(e <= EXACT for e in errors)
     if len(noticed) < ENOUGH:
@@ -47,10 +51,12 @@ def small_error_note(
     pack: Pack, cases: Sequence[CaseResult], outcomes: Mapping[str, Sequence[StepOutcome]]
 ) -> str:
     """What is said of errors that are no rounding; empty when they are, or can't be told."""
-    if not pack.known.small or not looks_systematic(cases):
+    if not looks_systematic(cases, _single(pack)) or not pack.known.small:
         return ""
     passed = {c.id for c in cases if c.verdict == "passed"}
-    compared = [c for c in pack.cases if c.check == "compare" and c.id in passed and not _single(pack, c)]
+    compared = [
+        c for c in pack.cases if c.check == "compare" and c.id in passed and c.id not in _single(pack)
+    ]
     errors, lines = [], []
     for case in compared:
         error = _error(pack, case, outcomes)
@@ -79,12 +85,19 @@ def small_error_note(
     )
 
 
-def _single(pack: Pack, case: PackCase) -> bool:
-    """Whether a call gets arrays of float32: what is computed from them may be so too."""
-    placed = pack.plans[case.visibility][case.steps[0]]
-    return not isinstance(placed, int) and any(
-        isinstance(a, PlacedArray) and a.dtype.endswith("f4") for a in placed
-    )
+def _single(pack: Pack) -> frozenset[str]:
+    """Ids of cases with arrays of float32: what is computed from them may be so too."""
+    key = ("single", "", 0)
+    if key not in pack.texts:
+        found = set()
+        for case in pack.cases:
+            placed = pack.plans[case.visibility][case.steps[0]]
+            calls = [] if isinstance(placed, int) else placed
+            if any(isinstance(a, PlacedArray) and a.dtype.endswith("f4") for a in calls):
+                found.add(case.id)
+        pack.texts[key] = frozenset(found)
+    names: frozenset[str] = pack.texts[key]
+    return names
 
 
 def _error(pack: Pack, case: PackCase, outcomes: Mapping[str, Sequence[StepOutcome]]) -> Vector | None:
