@@ -35,7 +35,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_example_is_sound_and_grades(tmp_path: Path) -> None:
-    assert len(write_example(tmp_path)) == 9
+    assert len(write_example(tmp_path)) == 10
     written = run(tmp_path, "validate", "row_mean", "--write", "--json")
     found = json.loads(written.stdout)
     assert found["weaknesses"] == [], written.stdout + written.stderr

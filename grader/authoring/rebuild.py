@@ -54,8 +54,9 @@ def main(folder: str, out: str) -> None:
     """What the other process does."""
     source = load(Path(folder))
     frozen = source.require_fresh_frozen()
-    for name in ("student", "full"):
-        Path(out, name).write_bytes(build_pack(source, frozen, student=name == "student"))
+    Path(out, "student").write_bytes(build_pack(source, frozen, student=True))
+    # Made anew in every part, also where a cache holds what was made before.
+    Path(out, "full").write_bytes(build_pack(source, frozen, remember=False))
 
 
 if __name__ == "__main__":

@@ -95,7 +95,10 @@ class Runner:
             program = self._program(submission, submission.source)
             execution = self._execute(program)
             result = judging.judge(self._context(submission), execution)
-            result = self._follow_up(program, result)
+            try:
+                result = self._follow_up(program, result)
+            except Exception as error:
+                result = judging.undiagnosed(result, error)
             timing = replace(result.timing, wall_s=round(time.perf_counter() - begin, 6))
             return replace(result, timing=timing)
         except SandboxError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -65,7 +66,9 @@ def _first_part(model: StepModel, mistake: Misconception, found: Counterexample)
         if max(np.size(one), np.size(two)) > MOST_VALUES:
             return None
         step = getattr(model.steps, name)
+        # What follows the shape in a step's docstring.
         title = (inspect.getdoc(step) or "").partition("\n")[0]
+        title = re.sub(r"^\([^)]*\)[^:]*: *", "", title).removesuffix(".")
         return {
             "step": f"{name}: {key}" if key else name,
             "title": title,

@@ -22,9 +22,9 @@ class InfluenceMap:
     Attributes:
         argument: The argument whose elements are changed.
         shape: Its shape; the elements are numbered in C order.
-        rows: For each view, the number of the element to which each row of its answers belongs.
-        expected: For each element a text with a character for each element's row: ``1`` where it moves when
-            the first one is changed, ``0`` where it does not.
+        rows: For each view, which rows of the picture the rows of its answers are.
+        expected: For each element a text with a character for each row: ``1`` where the row moves when the
+            element is changed, ``0`` where it does not.
 
     The calls of a view follow each other: the unchanged one, then one for each element.
     """
@@ -52,7 +52,7 @@ def read_map(map_: InfluenceMap, answers: Sequence[Array | None], bound: float =
         As `InfluenceMap.expected`, with ``?`` where an answer is missing.
     """
     size = len(map_.expected)
-    picture = [["?"] * size for _ in range(size)]
+    picture = [["?"] * sum(map(len, map_.rows)) for _ in range(size)]
     for view, rows in enumerate(map_.rows):
         first, *others = answers[view * (1 + size) : (view + 1) * (1 + size)]
         for element, other in enumerate(others):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,19 +98,24 @@ def right_map(
     argument = calls[0][place]
     assert isinstance(argument, ArrayArgument)
     size = argument.array.size
-    rows = tuple(tuple(view.rows) for view in spec.views)
-    if sorted(n for view in rows for n in view) != list(range(size)):
-        raise fault(f"the rows of all views together must be 0 to {size - 1}, each once")
     answers: list[Array | None] = []
-    for call in calls:
+    rows: list[tuple[int, ...]] = []
+    for number, call in enumerate(calls):
         with np.errstate(all="ignore"):
             answer = np.asarray(entry(*plain_call(call)), np.float64)
-        view = len(answers) // (1 + size)
-        if len(answer) != len(rows[view]):
-            raise fault(f"view {view + 1} names {len(rows[view])} rows, the answer has {len(answer)}")
+        view = spec.views[number // (1 + size)]
+        count = len(answer) if answer.ndim else 0
+        named = tuple(range(count) if view.rows is None else view.rows)
+        if count != len(named):
+            raise fault(f"a view names {len(named)} rows, the answer has {count}")
+        if number % (1 + size) == 0:
+            rows.append(named)
         answers.append(answer)
-    blank = InfluenceMap(spec.argument, argument.array.shape, rows, ("?" * size,) * size)
+    numbers = sorted(n for view_rows in rows for n in view_rows)
+    if numbers != list(range(len(numbers))):
+        raise fault(f"the rows of all views together must be 0 to {len(numbers) - 1}, each once")
+    blank = InfluenceMap(spec.argument, argument.array.shape, tuple(rows), ("?" * len(numbers),) * size)
     for one, other in ((MOVED, CLEARLY), (MOVED, STILL)):
         if read_map(blank, answers, one) != read_map(blank, answers, other):
             raise fault("a row moves by too little to be seen; use other dims, arrays or another seed")
-    return InfluenceMap(spec.argument, argument.array.shape, rows, read_map(blank, answers, MOVED))
+    return replace(blank, expected=read_map(blank, answers, MOVED))

@@ -427,25 +427,25 @@ class RandomCases(CaseBase):
 class View(Model):
     """One of the calls on which influence is looked at: how it differs from the others, and its rows.
 
-    ``rows`` says to which element of the argument each row of the answer belongs.
+    ``rows`` says which rows of the picture the rows of the answer are; in their order when left out.
     """
 
     change: dict[str, Change] = {}
-    rows: list[int]
+    rows: list[int] | None = None
 
 
 class Influence(Model):
     """Which elements of an argument move which rows of the answer; looked at after a failure.
 
     In each view every element of ``argument`` is changed in turn: a whole number to the next one of its
-    range, another number by 1. Together the views have a row for every element.
+    range, another number by 1. Together the views have every row of the picture once.
     """
 
     argument: str
     dims: dict[str, Whole]
     seed: Count | None = None
     arrays: dict[str, ArrayChange] = {}
-    views: list[View]
+    views: list[View] = [View()]
 
 
 # --- policy.yaml ----------------------------------------------------------------------------

@@ -186,7 +186,7 @@ def _message(finding: Finding, alternatives: int) -> str:
     cases = "case" if finding.of == 1 else "cases"
     said = f"This explains the answers of {finding.fits} of {finding.of} {cases}"
     if len(finding.mistakes) > 1:
-        said = f"These two together explain the answers of {finding.fits} of {finding.of} {cases}"
+        said = f"These two together explain {finding.fits} of {finding.of} answers that can tell them"
     if alternatives > 1:
         said += f"; the cases can't tell it from {_others(alternatives)} below or above"
     return said + "."

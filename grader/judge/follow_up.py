@@ -60,12 +60,12 @@ def choose(pack: Pack, result: Result) -> FollowUpCalls | None:
         return None
     named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
     wanted = [n for n, e in enumerate(follow.examples) if e.misconception in named]
-    if not wanted:
+    if not wanted or any(len(diagnosis["ids"]) > 1 for diagnosis in result.diagnoses):
         clauses = result.broken_clauses()[:2]
-        wanted = [n for n, e in enumerate(follow.examples) if e.clause in clauses]
-        wanted = sorted(wanted, key=lambda n: follow.examples[n].numbers)
-    ladder = [n for n, e in enumerate(follow.examples) if not e.misconception]
-    wanted = wanted[: MOST_EXAMPLES - min(len(ladder), MOST_EXAMPLES // 2)] + ladder
+        same = [n for n, e in enumerate(follow.examples) if e.clause in clauses and n not in wanted]
+        same = sorted(same, key=lambda n: (follow.examples[n].numbers, n))
+        ladder = [n for n, e in enumerate(follow.examples) if not e.misconception]
+        wanted += same[: max(0, MOST_EXAMPLES - len(wanted) - len(ladder))] + ladder
     chosen = tuple(sorted(wanted[:MOST_EXAMPLES], key=lambda n: (follow.examples[n].numbers, n)))
     key = ("follow_up", ",".join(map(str, chosen)), 0)
     if key not in pack.texts:

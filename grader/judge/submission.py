@@ -108,7 +108,16 @@ def judge(context: Context, execution: Execution) -> Result:
         return replace(result, diagnoses=(entry("not_loadable", "", problem),))
     cases = _judge_cases(context, execution)
     result = _finish(context, execution, cases, policy, notes, None, "")
-    return _with_diagnosis(pack, result, execution)
+    try:
+        return _with_diagnosis(pack, result, execution)
+    except Exception as error:
+        return undiagnosed(result, error)
+
+
+def undiagnosed(result: Result, error: Exception) -> Result:
+    """A result whose mistakes could not be looked for, through a fault of ours: its marks stay."""
+    said = f"The search for the mistake failed ({type(error).__name__}: {error}); marks do not hang on it."
+    return replace(result, undiagnosed=said)
 
 
 def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:

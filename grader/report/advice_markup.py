@@ -16,7 +16,7 @@ from grader.report.parts import array, part, snippet
 from grader.report.room import Room
 from grader.report.safe import fill, joined
 from grader.report.texts import one_line
-from grader.report.values import Slice, shape_of, slices
+from grader.report.values import Slice, literal, shape_of, slices
 
 ADVICE_BYTES = 44_000
 
@@ -25,6 +25,9 @@ MAX_CODE = 3_000
 MAX_SNIPPET = 20_000
 MAX_CELLS = 240
 MAX_LITERAL = 8
+
+# Characters of code that half the width of a page has room for.
+MAX_HALF = 46
 
 NONE = Markup()
 
@@ -39,7 +42,7 @@ def advice_section(advice: Advice, room: Room) -> Markup:
         parts.append(fill("<p>One of these %s; the checks can't tell which.</p>\n", len(advice.alternatives)))
     parts += [_diagnosis(d, room, folded=several) for d in advice.alternatives]
     if advice.alternatives and advice.others:
-        parts.append(Markup('<p class="besides">Beside that:</p>\n'))
+        parts.append(Markup("<p>Beside that:</p>\n"))
     parts += [_diagnosis(d, room, folded=False) for d in advice.others]
     if advice.undiagnosed:
         parts.append(fill('<p class="said">%s</p>\n', room.text(advice.undiagnosed, MAX_PROSE, least=200)))
@@ -108,7 +111,11 @@ def _page(page: MistakePage, room: Room) -> Markup:
         if text.strip()
     ]
     told = fill('<dl class="sides about">\n%s</dl>\n', joined(prose)) if prose else NONE
-    return told + (fill('<div class="sides codes">\n%s</div>\n', joined(code)) if code else NONE)
+    if not code:
+        return told
+    widest = max(map(len, [*page.looks.splitlines(), *page.instead.splitlines()]), default=0)
+    stacked = " stacked" if widest > MAX_HALF else ""
+    return told + fill('<div class="sides%s codes">\n%s</div>\n', stacked, joined(code))
 
 
 def _paragraphs(text: str, room: Room) -> Markup:
@@ -195,14 +202,8 @@ def _values(values: Any, room: Room) -> Markup:
     if size > MAX_CELLS or not room.take(60 * size + 200):
         return Markup('<p class="soft">The values are left out, since there are many.</p>')
     if size <= MAX_LITERAL and math.prod(shape[:-1]) == 1:
-        return fill("<p><code>%s</code></p>", _literal(values))
+        return fill("<p><code>%s</code></p>", literal(values))
     return _matrices(slices(values if len(shape) > 1 else [values], len(shape)))
-
-
-def _literal(values: Any) -> str:
-    if isinstance(values, list | tuple):
-        return f"[{', '.join(map(_literal, values))}]"
-    return number(values)
 
 
 def _matrices(found: Sequence[Slice]) -> Markup:

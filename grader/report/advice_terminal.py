@@ -11,11 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.report.advice import Advice, Diagnosis, Example, Given
-from grader.report.figures import number
-from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
+from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap, element_name, group_size
 from grader.report.matrices import side_by_side
 from grader.report.texts import clean, one_line
-from grader.report.values import shape_of, slices
+from grader.report.values import literal, shape_of, slices
 
 MAX_PAGES = 2
 MAX_LITERAL = 60
@@ -50,7 +49,7 @@ def advice_report(advice: Advice) -> RenderableType:
 
 def _labelled(rows: Sequence[tuple[str, RenderableType]]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(style="cyan", no_wrap=True, min_width=len("instead"))
     table.add_column(overflow="fold")
     for label, content in rows:
         table.add_row(label, content)
@@ -122,17 +121,17 @@ def _given(given: Given) -> str:
     """An argument on a line: its values, or those of its matrices that are not zero, or what it is."""
     name = one_line(given.name, 60)
     if not given.dtype and not isinstance(given.values, list | tuple):
-        return f"{name} = {_literal(given.values)}"
+        return f"{name} = {literal(given.values)}"
     about = f"{one_line(given.dtype, 20)} ({', '.join(map(str, given.shape))})"
     shape = shape_of(given.values) if isinstance(given.values, list | tuple) else None
     if shape is None or 0 in shape or math.prod(shape) > MAX_ELEMENTS:
         return f"{name}: {about}"
-    text = _literal(given.values)
+    text = literal(given.values)
     if len(text) <= MAX_LITERAL or len(shape) < 3:
         return f"{name} = {text}" if len(text) <= 2 * MAX_LITERAL else f"{name}: {about}"
     told = []
     for one in slices(given.values, len(shape)):
-        value = one.words or _literal(one.rows)
+        value = one.words or literal(one.rows)
         told.append(f"{', '.join(one.places)} {value}" if one.words else f"{', '.join(one.places)} = {value}")
     text = "; ".join(told)
     return f"{name}: {text}" if len(text) <= 4 * MAX_LITERAL else f"{name}: {about}"
@@ -141,13 +140,7 @@ def _given(given: Given) -> str:
 def _plain(value: Any) -> str:
     """A small array as a literal; empty for anything else."""
     shape = shape_of(value)
-    return "" if value is None or shape is None or math.prod(shape) > MAX_ELEMENTS else _literal(value)
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_literal, value))}]"
-    return number(value)
+    return "" if value is None or shape is None or math.prod(shape) > MAX_ELEMENTS else literal(value)
 
 
 # --- The maps -------------------------------------------------------------------------------------
@@ -169,6 +162,8 @@ class _Maps:
             yield Text("\n".join(f"{a:<{width}}    {b}".rstrip() for a, b in zip(yours, right, strict=True)))
         elif width <= options.max_width:
             yield Text("\n".join([*yours, *right]))
+        else:
+            yield Text(found.words)
         if width <= options.max_width:
             numbered = "(example, position)" if len(found.shape) == 2 else "index"
             argument = one_line(found.argument, 40)
@@ -177,14 +172,13 @@ class _Maps:
                 "answer; ██ it moved, ·· it stayed, ! is wrong",
                 style="dim",
             )
-        yield Text(found.words)
 
 
 def _drawn(found: InfluenceMap, signs: Sequence[str], mark: bool) -> list[str]:
     """The lines of a map: its title over the numbers of the columns, then a line for each element."""
-    size, group = len(signs), found.group
+    size, group = len(signs), group_size(found.shape)
     wrong = set(found.differing) if mark else set()
-    names = [found.name(row) for row in range(size)]
+    names = [element_name(row, found.shape) for row in range(size)]
     left = max(len("yours"), *map(len, names)) + 1
 
     def line(begin: str, cells: Sequence[str]) -> str:

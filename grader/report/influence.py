@@ -15,6 +15,20 @@ MAX_SIDE = 40
 MAX_NAMED = 12
 
 
+def element_name(number: int, shape: tuple[int, ...]) -> str:
+    """Index of an element: ``(example, position)`` for an argument with two axes."""
+    index = []
+    for size in reversed(shape):
+        number, at = divmod(number, size)
+        index.append(str(at))
+    return f"({', '.join(reversed(index))})" if len(index) > 1 else index[0]
+
+
+def group_size(shape: tuple[int, ...]) -> int:
+    """How many neighbours belong together: the positions of an example, or all."""
+    return shape[1] if len(shape) == 2 else math.prod(shape)
+
+
 @dataclass(frozen=True)
 class InfluenceMap:
     """Both maps, a text for each element of the argument with a sign for each row of the answer.
@@ -31,19 +45,6 @@ class InfluenceMap:
     obtained: tuple[str, ...]
     expected: tuple[str, ...]
     message: str
-
-    @property
-    def group(self) -> int:
-        """How many neighbours belong together: the positions of an example, or all."""
-        return self.shape[1] if len(self.shape) == 2 else len(self.expected)
-
-    def name(self, number: int) -> str:
-        """Index of an element: ``(example, position)`` for an argument with two axes."""
-        index = []
-        for size in reversed(self.shape):
-            number, at = divmod(number, size)
-            index.append(at)
-        return f"({', '.join(map(str, reversed(index)))})" if len(index) > 1 else str(index[0])
 
     @cached_property
     def differing(self) -> tuple[tuple[int, int], ...]:
@@ -63,7 +64,7 @@ class InfluenceMap:
             sign, right = self.obtained[row][column], self.expected[row][column]
             kind = _MISSING if right == MOVED else _TOO_MANY
             cells = kinds[_NO_ANSWER if NO_ANSWER in (sign, right) else kind]
-            cells.append(f"{self.name(column)} by {self.name(row)}")
+            cells.append(f"{element_name(column, self.shape)} by {element_name(row, self.shape)}")
         parts = []
         for (one, more), cells in kinds.items():
             named = f" ({', '.join(cells)})" if len(self.differing) <= MAX_NAMED else ""

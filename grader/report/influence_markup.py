@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from markupsafe import Markup
 
-from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
+from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap, element_name, group_size
 from grader.report.room import Room, byte_count
 from grader.report.safe import fill, joined, safe_line
 from grader.report.texts import one_line
@@ -23,11 +25,11 @@ def maps(found: InfluenceMap, room: Room) -> Markup:
         fill(
             '<div><p class="label">%s</p>\n%s</div>\n',
             title,
-            _drawing(found, signs, said, mark),
+            _drawing(found.shape, signs, wrong, said),
         )
-        for title, signs, said, mark in (
-            ("Yours", found.obtained, "Your map; what differs is said below", True),
-            ("Right", found.expected, "The map of a right solution", False),
+        for title, signs, said, wrong in (
+            ("Yours", found.obtained, "Your map; what differs is said below", found.differing),
+            ("Right", found.expected, "The map of a right solution", ()),
         )
     ]
     numbered = "(example, position)" if len(found.shape) == 2 else "their index"
@@ -47,62 +49,66 @@ def maps(found: InfluenceMap, room: Room) -> Markup:
     return content if room.take(byte_count(content)) else Markup()
 
 
-def _drawing(found: InfluenceMap, signs: Sequence[str], label: str, mark: bool) -> Markup:
-    size, group = len(signs), found.group
-    width, height = LEFT + size * CELL + 2, TOP + size * CELL + 2
-    texts = [_text(LEFT - 6, _middle(TOP, row) + 4, found.name(row), "end") for row in range(size)]
-    if len(found.shape) == 2:
-        word = "example" if group > 2 else "ex."
-        texts += [
-            _text(LEFT + (begin + group / 2) * CELL, 13, f"{word} {begin // group}")
-            for begin in range(0, size, group)
-        ]
-        texts += [_text(_middle(LEFT, n), TOP - 7, str(n % group)) for n in range(size)]
-    else:
-        texts += [_text(_middle(LEFT, n), TOP - 7, str(n)) for n in range(size)]
-    places = [(row, column) for row in range(size) for column in range(size)]
-    unknown = [place for place in places if signs[place[0]][place[1]] == NO_ANSWER]
-    texts += [_text(_middle(LEFT, column), _middle(TOP, row) + 4, "?") for row, column in unknown]
-    moved = [place for place in places if signs[place[0]][place[1]] == MOVED]
-    ends = f"M{LEFT} {TOP}h{size * CELL}v{size * CELL}h-{size * CELL}z"
-    lines = [n for n in range(1, size) if n % group]
-    borders = range(group, size, group)
+# Students with the same mistake have the same map, and the right one is everyone's.
+@lru_cache(maxsize=256)
+def _drawing(
+    shape: tuple[int, ...], signs: tuple[str, ...], wrong: tuple[tuple[int, int], ...], label: str
+) -> Markup:
+    """A map; ``wrong`` are the cells to mark."""
+    size = len(signs)
+    moved = _cells(signs, MOVED)
+    unknown = _cells(signs, NO_ANSWER)
     paths = [
-        (
-            "moved",
-            "".join(
-                f"M{LEFT + c * CELL} {TOP + r * CELL}h{n * CELL}v{CELL}h-{n * CELL}z"
-                for r, c, n in _runs(moved)
-            ),
-        ),
-        ("lines", _rules(lines, size)),
-        ("border", ends + _rules(borders, size)),
+        ("moved", "".join([_box(row, column, 0, count) for row, column, count in _runs(moved)])),
+        *_lines(shape),
+        ("cross over", _crosses([place for place in wrong if place in moved])),
+        ("cross", _crosses([place for place in wrong if place not in moved and place not in unknown])),
+        ("frame", "".join([_box(row, column, 2) for row, column in wrong])),
     ]
-    if mark:
-        wrong = [place for place in found.differing if place not in set(unknown)]
-        there = set(moved)
-        paths += [
-            ("cross over", _crosses([p for p in wrong if p in there])),
-            ("cross", _crosses([p for p in wrong if p not in there])),
-            (
-                "frame",
-                "".join(
-                    f"M{LEFT + c * CELL + 2} {TOP + r * CELL + 2}h{CELL - 4}v{CELL - 4}h-{CELL - 4}z"
-                    for r, c in found.differing
-                ),
-            ),
-        ]
-    shown = [fill('<path class="%s" d="%s"/>', kind, path) for kind, path in paths if path]
+    texts = [_text(_middle(LEFT, column), _middle(TOP, row) + 4, "?") for row, column in unknown]
     return fill(
-        '<svg class="map" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">%s%s</svg>\n',
-        width,
-        height,
-        width,
-        height,
+        '<svg class="map" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">'
+        "%s%s%s</svg>\n",
+        *[LEFT + size * CELL + 2, TOP + size * CELL + 2] * 2,
         label,
-        joined(shown),
+        joined([fill('<path class="%s" d="%s"/>', kind, path) for kind, path in paths if path]),
+        _labels(shape),
         joined(texts),
     )
+
+
+def _cells(signs: Sequence[str], sign: str) -> dict[tuple[int, int], None]:
+    """Row and column of the cells with a sign, in their order."""
+    return {(r, c): None for r, row in enumerate(signs) for c, own in enumerate(row) if own == sign}
+
+
+def _lines(shape: tuple[int, ...]) -> list[tuple[str, str]]:
+    """Between cells, and between what belongs together."""
+    size, group = math.prod(shape), group_size(shape)
+    borders = _rules(range(group, size, group), size)
+    return [
+        ("lines", _rules([n for n in range(1, size) if n % group], size)),
+        ("border", f"M{LEFT} {TOP}h{size * CELL}v{size * CELL}h-{size * CELL}z{borders}"),
+    ]
+
+
+@lru_cache(maxsize=32)
+def _labels(shape: tuple[int, ...]) -> Markup:
+    """What rows and columns are called."""
+    size, group = math.prod(shape), group_size(shape)
+    texts = [_text(LEFT - 6, _middle(TOP, n) + 4, element_name(n, shape), "end") for n in range(size)]
+    texts += [_text(_middle(LEFT, n), TOP - 7, str(n % group)) for n in range(size)]
+    if len(shape) == 2:
+        word = "example" if group > 2 else "ex."
+        for begin in range(0, size, group):
+            texts.append(_text(LEFT + (begin + group / 2) * CELL, 13, f"{word} {begin // group}"))
+    return joined(texts)
+
+
+def _box(row: int, column: int, inset: int, count: int = 1) -> str:
+    """The outline of neighbours in a row."""
+    width, height = count * CELL - 2 * inset, CELL - 2 * inset
+    return f"M{LEFT + column * CELL + inset} {TOP + row * CELL + inset}h{width}v{height}h-{width}z"
 
 
 def _middle(begin: int, number: int) -> int:

@@ -65,6 +65,13 @@ def _number(value: Any) -> float | None:
     return known if math.isfinite(known) else None
 
 
+def literal(values: Any) -> str:
+    """An array or a number on one line, in six digits."""
+    if isinstance(values, list | tuple):
+        return f"[{', '.join(map(literal, values))}]"
+    return number(values)
+
+
 class Slice(NamedTuple):
     """Matrices of an array that are equal.
 

@@ -42,6 +42,7 @@ def case(check: str = "compare", **keys: Any) -> PackCase:
         "shapes": ((2, 3),),
         "tolerance": 1e-6,
         "scale": 1.0,
+        "dims": {},
     }
     return PackCase(**(usual | keys))
 

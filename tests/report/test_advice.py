@@ -378,9 +378,8 @@ def test_the_words_name_the_cells_by_example_and_position() -> None:
         "Yours differs from the right map in 3 of 4 cells: 1 row that should move stays ((0, 1) by (0, 0)); "
         "1 row that should stay moves ((0, 0) by (0, 1)); 1 row is without an answer ((0, 1) by (0, 1))."
     )
-    assert found.words in " ".join(
-        shown(replace(failing(), influence={**vars(found), "shape": [1, 2]}), width=300).split()
-    )
+    data = {**vars(found), "shape": [1, 2]}
+    assert found.words in plain(student_page(replace(failing(), influence=data)))
 
 
 def test_a_map_that_is_right_is_not_shown() -> None:
@@ -392,7 +391,7 @@ def test_a_large_map_goes_in_words_in_a_terminal_that_is_too_narrow() -> None:
     record = replace(failing(), influence=influence(4, 9))
     for width in (60, 100, 200):
         out = shown(record, width=width)
-        assert "Yours differs from the right map in" in out
+        assert ("Yours differs from the right map in" in out) == (width <= 60)
         assert widest(out) <= width
         assert ("██" in out) == (width > 60)
 
@@ -501,7 +500,7 @@ values = st.recursive(
 
 
 @given(values, values)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_no_value_breaks_a_page_or_a_terminal(one: Any, other: Any) -> None:
     pages = dict.fromkeys(("id", "title", "clause", "what", "why", "looks", "instead"), one)
     entry = {"name": one, "dtype": one, "shape": one, "values": other}

@@ -1,0 +1,368 @@
+"""The mistake that a submission has is named, whatever its style; where nothing is sure nothing is claimed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from patched import (
+    HERE,
+    STYLES,
+    SUBMISSIONS,
+    Outcomes,
+    differing,
+    entry_of,
+    outcomes_of,
+    patched,
+    patches,
+    right,
+    submission,
+)
+from snippets import Snippets
+
+from grader.batch.runner import Runner
+from grader.exercise.fingerprints import fingerprint
+from grader.exercise.misconceptions import Misconceptions, StepModel, compose
+from grader.exercise.pack import Pack
+from grader.exercise.rehearsal import rehearse
+from grader.judge.diagnosis import Finding, diagnose
+from grader.result import Result
+
+# Their names are needed before any fixture: the tests are named by them.
+SMALL = (
+    "gelu_scale_rounded",
+    "gelu_coefficient_rounded",
+    "epsilon_slightly_off",
+    "softmax_denominator_padded",
+    "norm_denominator_padded",
+    "scale_rounded",
+    "logits_temperature",
+)
+PATCHES = [
+    pytest.param(style, name, marks=[pytest.mark.slow] if style == "torch" else [], id=f"{style}-{name}")
+    for style in STYLES
+    for name in patches(style)
+]
+LARGE = [p for p in PATCHES if p.values[1] not in SMALL]
+SMALL_ONES = [p for p in PATCHES if p.values[1] in SMALL]
+# Numbers of float16 are no matter of the style that works with Python's own.
+NOT_IN_STYLE = {"loops": {"half_precision"}, "einsum": set[str](), "torch": set[str]()}
+# On the smallest example these are right: rounding, or what Python's own numbers raise, decides there.
+NOT_ON_THE_EXAMPLE = {("torch", "variance_one_pass"), ("loops", "scores_normalized_without_exp")}
+OUTSIDE = yaml.safe_load((HERE / "outside.yaml").read_text("utf-8"))
+HONEST = yaml.safe_load((HERE / "honest.yaml").read_text("utf-8"))
+RIGHT = sorted(path.stem for path in SUBMISSIONS.glob("right_*.py"))
+
+
+@pytest.fixture(scope="session")
+def snippets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snippets]:
+    made = Snippets(tmp_path_factory.mktemp("snippets"), "numpy")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def torch_snippets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snippets]:
+    made = Snippets(tmp_path_factory.mktemp("torch_snippets"), "numpy", "torch")
+    yield made
+    made.close()
+
+
+def named(result: Result, library: Misconceptions) -> list[list[str]]:
+    """The ids of known mistakes that a record claims; explanations of verdicts are no claims."""
+    known = {one.id for one in library}
+    return [d["ids"] for d in result.diagnoses if known.issuperset(d["ids"])]
+
+
+def claims(findings: Sequence[Finding]) -> list[list[str]]:
+    return [[one.id for one in finding.mistakes] for finding in findings]
+
+
+def answers(pack: Pack, model: StepModel, library: Misconceptions, names: Sequence[str]) -> Outcomes:
+    """What the reference with these mistakes answers."""
+    changes = compose([library[name] for name in names])
+    assert changes is not None
+    return outcomes_of(pack, model.entry(changes))
+
+
+# --- known mistakes ---------------------------------------------------------------------------
+
+
+def test_every_known_mistake_is_there_in_every_style(library: Misconceptions) -> None:
+    assert {one.id for one in library if one.small} == set(SMALL)
+    for style in STYLES:
+        assert {one.id for one in library} - set(patches(style)) == NOT_IN_STYLE[style], style
+
+
+@pytest.mark.parametrize(("style", "name"), LARGE)
+def test_a_known_mistake_is_named(
+    request: pytest.FixtureRequest, runner: Runner, library: Misconceptions, style: str, name: str
+) -> None:
+    source = patched(style, patches(style)[name])
+    result = runner.grade(submission(source))
+    assert result.status == "failed" and result.score is not None and result.score < result.max_score
+    assert result.undiagnosed == ""
+    assert not any("no rounding" in note for note in result.notes)
+    found = named(result, library)
+    if len(found) == 1:
+        assert found == [[name]]
+        assert result.diagnoses[0]["ids"] == [name], "nothing stands before it"
+    else:
+        assert [name] in found
+        assert all("can't tell it from" in d["message"] for d in result.diagnoses[: len(found)])
+    first = next(d for d in result.diagnoses if d["ids"] == [name])
+    assert first["clause"] == library[name].clause
+    assert first["title"] == library[name].title
+    assert first["pages"][0]["instead"] == library[name].page.instead
+    assert first["fits"] == first["of"], "a single mistake explains every case, or it is not named"
+    _check_example(request, runner.pack, library, result, source, style, name)
+
+
+def _check_example(
+    request: pytest.FixtureRequest,
+    pack: Pack,
+    library: Misconceptions,
+    result: Result,
+    source: str,
+    style: str,
+    name: str,
+) -> None:
+    """The example tells this mistake, and pasting its text shows what the record says."""
+    assert pack.follow_up is not None
+    example = result.counterexample
+    if name not in {e.misconception for e in pack.follow_up.examples} or (style, name) in NOT_ON_THE_EXAMPLE:
+        assert example is None, "what is not named is not shown"
+        return
+    assert example is not None
+    assert (example["misconception"], example["clause"]) == (name, library[name].clause)
+    out, error = request.getfixturevalue("torch_snippets" if style == "torch" else "snippets").run(
+        source, example["snippet"]
+    )
+    right_answer = f"expected:\n{np.array(example['expected'], float).reshape(_shape(pack, name))}\n"
+    if example["obtained"] is not None:
+        obtained = np.array(example["obtained"], float)
+        if obtained.size:
+            assert out == f"{obtained}\n{right_answer}"
+        else:
+            assert out == f"[]\n{right_answer}"
+        assert error == "" or "Warning" in error
+        wrong = example["obtained"] != example["expected"]
+        assert wrong or "is changed by the call" in example["message"]
+    elif example["message"].startswith("It raised "):
+        kind, _, said = example["message"].removeprefix("It raised ").partition(":")
+        assert out == ""
+        assert kind.split()[0] in error
+        assert said.strip().removesuffix("….").removesuffix(".") in " ".join(error.split())
+    else:
+        assert example["message"].startswith(("It returned ", "The answer has the shape "))
+        assert out.endswith(right_answer) and error == ""
+        assert out != f"{np.array(example['expected'], float).reshape(_shape(pack, name))}\n{right_answer}"
+
+
+def _shape(pack: Pack, name: str) -> tuple[int, ...]:
+    assert pack.follow_up is not None
+    return next(e.shape for e in pack.follow_up.examples if e.misconception == name)
+
+
+def test_all_but_few_mistakes_have_an_example(pack: Pack, library: Misconceptions) -> None:
+    assert pack.follow_up is not None
+    shown = {e.misconception for e in pack.follow_up.examples}
+    missing = {one.id for one in library if not one.small and not one.stateful} - shown
+    assert missing <= {"answer_is_view"}
+
+
+@pytest.mark.parametrize(("style", "name"), SMALL_ONES)
+def test_a_slip_within_the_tolerances_costs_nothing_and_its_clause_is_noted(
+    runner: Runner, library: Misconceptions, style: str, name: str
+) -> None:
+    result = runner.grade(submission(patched(style, patches(style)[name])))
+    assert (result.status, result.score, result.diagnoses, result.undiagnosed) == ("passed", 100, (), "")
+    (note,) = [note for note in result.notes if "no rounding" in note]
+    assert f"the clause {runner.pack.exercise.clauses[library[name].clause]['title']} is at work" in note
+    assert library[name].title in note
+    assert "costs nothing" in note
+
+
+# --- right answers ----------------------------------------------------------------------------
+
+
+def claims_nothing(result: Result) -> None:
+    assert (result.status, result.score) == ("passed", 100), result.message
+    assert (result.diagnoses, result.undiagnosed) == ((), "")
+    assert (result.influence, result.counterexample) == (None, None)
+    assert not any("no rounding" in note for note in result.notes), result.notes
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_submission_gets_no_diagnosis_and_no_note(runner: Runner, name: str) -> None:
+    claims_nothing(runner.grade(submission((SUBMISSIONS / f"{name}.py").read_text("utf-8"))))
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_single_precision_gets_no_diagnosis_and_no_note(runner: Runner, name: str) -> None:
+    result = runner.grade(submission(patched(name.partition("_")[0], HONEST[name])))
+    errors = [c.error.max_rel for c in result.cases if c.error and c.error.max_rel is not None]
+    assert max(errors) > 1e-9, "it is another precision"
+    claims_nothing(result)
+
+
+# --- mistakes that nobody knows ---------------------------------------------------------------
+
+
+def test_there_are_enough_mistakes_outside_the_library(library: Misconceptions) -> None:
+    assert len(OUTSIDE) >= 20
+    assert not set(OUTSIDE) & {one.id for one in library}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_nothing_wrong_is_claimed_of_an_unknown_mistake(
+    runner: Runner, pack: Pack, model: StepModel, library: Misconceptions, name: str
+) -> None:
+    source = patched("einsum", OUTSIDE[name])
+    result = runner.grade(submission(source))
+    assert result.status == "failed"
+    mine = outcomes_of(pack, entry_of(source))
+    for ids in named(result, library):
+        assert differing(pack, mine, answers(pack, model, library, ids)) == [], ids
+    # Either something is said, or it is said that nothing is known.
+    assert result.undiagnosed or result.diagnoses
+    example = result.counterexample
+    assert example is None or example["misconception"] in {"", *sum(named(result, library), [])}
+
+
+# --- several mistakes at once -----------------------------------------------------------------
+
+
+def test_two_mistakes_at_once_are_both_named(pack: Pack, model: StepModel, library: Misconceptions) -> None:
+    ids = [one.id for one in pack.known.mistakes]
+    sample = random.Random(2).sample([tuple(map(int, pair)) for pair in pack.known.pairs], 60)
+    missed: list[Any] = []
+    for pair in sample:
+        names = [ids[number] for number in pair]
+        mine = answers(pack, model, library, names)
+        found = claims([f for f in diagnose(pack, mine) if f.told_by == "values"])
+        if names not in found:
+            missed.append((names, found))
+        for other in found:
+            assert other == names or not differing(pack, mine, answers(pack, model, library, other)), (
+                names,
+                found,
+            )
+    assert len(missed) <= len(sample) // 10, missed
+
+
+def test_of_three_mistakes_at_once_nothing_else_is_claimed(
+    pack: Pack, model: StepModel, library: Misconceptions
+) -> None:
+    chance = random.Random(3)
+    choice = [one for one in library if not one.small and not one.stateful and one.id != "half_precision"]
+    tried, claimed = 0, 0
+    while tried < 60:
+        three = chance.sample(choice, 3)
+        changes = compose(three)
+        if changes is None:
+            continue
+        tried += 1
+        mine = outcomes_of(pack, model.entry(changes))
+        for found in claims(diagnose(pack, mine)):
+            claimed += 1
+            assert {one.id for one in three}.issuperset(found) or not differing(
+                pack, mine, answers(pack, model, library, found)
+            ), ([one.id for one in three], found)
+    assert claimed, "it does claim something where a mistake hides the others"
+
+
+# --- the students' pack -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n in patches("einsum") if n not in SMALL])
+def test_the_public_cases_name_the_same_mistake(student_pack: Pack, name: str) -> None:
+    entry = entry_of(patched("einsum", patches("einsum")[name]))
+    found = claims(diagnose(student_pack, outcomes_of(student_pack, entry)))
+    assert [name] in found
+    assert len(found) <= 4
+
+
+@pytest.mark.parametrize("style", ["einsum", "loops"])
+@pytest.mark.parametrize("name", ["causal_mask", "variance_unbiased", "returns_list", "ids_overwritten"])
+def test_a_students_own_check_names_the_mistake_and_shows_it(
+    student_runner: Runner, library: Misconceptions, style: str, name: str
+) -> None:
+    result = student_runner.grade(submission(patched(style, patches(style)[name])))
+    assert named(result, library) == [[name]]
+    assert result.counterexample is not None and result.counterexample["misconception"] == name
+    assert {case.visibility for case in result.cases} == {"public"}
+
+
+def test_a_students_own_check_says_nothing_of_a_right_submission(student_runner: Runner) -> None:
+    for style in ("einsum", "loops"):
+        result = student_runner.grade(submission(right(style)))
+        assert (result.status, result.diagnoses, result.undiagnosed) == ("passed", (), "")
+
+
+def test_the_students_pack_holds_no_fingerprint_of_a_hidden_step(pack: Pack, student_pack: Pack) -> None:
+    assert list(student_pack.known.phases) == ["public"] and set(pack.known.phases) == {"public", "hidden"}
+    public, hidden = student_pack.known.phases["public"], pack.known.phases["hidden"]
+    assert len(public.starts) - 1 == len(student_pack.plans["public"])
+    assert (public.pair_steps[public.pair_steps != 0xFFFF] < len(student_pack.plans["public"])).all()
+    told = np.abs(hidden.rows).max(axis=1) > 0
+    mine = {row.tobytes() for row in public.rows} | {row.tobytes() for row in public.pair_rows}
+    # What an answer to a public step is too says nothing of a hidden one.
+    both = {row.tobytes() for row in pack.known.phases["public"].rows}
+    secret = {row.tobytes() for row in hidden.rows[told]} - both
+    assert len(secret) > 1000
+    assert not secret & mine
+    kept = hidden.pair_steps != 0xFFFF
+    assert not {row.tobytes() for row in hidden.pair_rows[kept]} & mine - both
+
+
+def test_what_the_students_pack_knows_is_of_public_cases_alone(pack: Pack, student_pack: Pack) -> None:
+    known = [bytes(data) for data in (*student_pack.known_data.values(), *student_pack.follow_data.values())]
+    import zlib
+
+    texts = [student_pack.data, *map(zlib.decompress, known)]
+    hidden = [case for case in pack.cases if case.visibility == "hidden"]
+    assert hidden
+    for case in hidden:
+        assert not any(case.id.encode() in text for text in texts)
+        secrets = [value for _, value in pack.arguments(case) if isinstance(value, np.ndarray)]
+        secrets += [pack.expected(case)] if case.check == "compare" else []
+        for array in secrets:
+            # A few round numbers are in every file.
+            if array.dtype.kind == "f" and np.count_nonzero(array % 1) >= 4:
+                raw = np.ascontiguousarray(array).tobytes()
+                assert not any(raw in text for text in texts), case.id
+
+
+def test_the_students_fingerprints_are_those_of_the_whole_pack(pack: Pack, student_pack: Pack) -> None:
+    """What is known of the public cases does not hang on the hidden ones."""
+    mine, whole = student_pack.known.phases["public"], pack.known.phases["public"]
+    assert [one.id for one in student_pack.known.mistakes] == [one.id for one in pack.known.mistakes]
+    assert np.array_equal(mine.index, whole.index)
+    assert np.array_equal(mine.touched, whole.touched)
+    assert np.array_equal(mine.rows, whole.rows)
+    assert np.array_equal(mine.widths, whole.widths)
+    assert np.array_equal(mine.small, whole.small)
+
+
+# --- the pack ---------------------------------------------------------------------------------
+
+
+def test_the_fingerprints_of_the_right_answers_are_the_references(pack: Pack, model: StepModel) -> None:
+    for name, prints in pack.known.phases.items():
+        right_ones = rehearse(model.entry({}), pack.blocks[name], pack.plans[name])
+        for step, outcome in enumerate(right_ones):
+            row = prints.starts[step]
+            made = fingerprint(outcome)
+            assert prints.kinds[prints.row_kinds[row]] == made.kind
+            assert np.array_equal(prints.rows[row], made.values.astype(np.float32))
+
+
+def test_every_known_mistake_shows_on_a_case(pack: Pack) -> None:
+    for number, one in enumerate(pack.known.mistakes):
+        shows = any((p.index[number] != 0).any() for p in pack.known.phases.values())
+        assert shows or one.overwritten or one.aliased or one.half, one.id
