@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,8 @@ from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome
 PROJECTIONS = 8
 # An answer with larger elements has no projections that single precision can hold.
 HUGE = 1e30
+# Of larger answers only the form is kept.
+MOST_ELEMENTS = 1 << 16
 # The family of dtypes that says an answer is made of floats.
 FLOATS = "float"
 
@@ -42,7 +44,7 @@ class Fingerprint(NamedTuple):
     scale: float
 
 
-@cache
+@lru_cache(maxsize=256)
 def signs(length: int) -> NDArray[np.float64]:
     """(8, length): the vectors for answers with this many elements, of Euclidean length 1."""
     words = np.random.PCG64(length).random_raw(-(-PROJECTIONS * length // 64) or 1)
@@ -66,7 +68,11 @@ def fingerprint(outcome: StepOutcome) -> Fingerprint:
         case ArrayValue(data=None):
             return Fingerprint(f"{value.shape} {value.dtype}", NOTHING, 0.0)
         case ArrayValue():
-            return of_array(value.array())
+            try:
+                return of_array(value.array())
+            except ValueError:
+                # An empty array of a shape that numpy refuses to make.
+                return Fingerprint("unreadable", NOTHING, 0.0)
         case Container():
             return Fingerprint(f"{value.kind} of {len(value.items)}", NOTHING, 0.0)
         case PlainValue():
@@ -77,7 +83,7 @@ def fingerprint(outcome: StepOutcome) -> Fingerprint:
 def of_array(array: NDArray[Any]) -> Fingerprint:
     """The fingerprint of an answer that is an array."""
     kind = f"{array.shape} {FLOATS if array.dtype.kind == 'f' else array.dtype.name}"
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiub" or array.size > MOST_ELEMENTS:
         return Fingerprint(kind, NOTHING, 0.0)
     with np.errstate(all="ignore"):
         flat = np.asarray(array.ravel(), np.float64)
