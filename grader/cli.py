@@ -197,7 +197,9 @@ def build_parser() -> Parser:
         action="store_true",
         help="first draw, measure and write frozen.json (needs the author extra)",
     )
-    proof.add_argument("--fast", action="store_true", help="leave out the worked submissions")
+    proof.add_argument(
+        "--fast", action="store_true", help="leave out mutants, worked submissions and the second build"
+    )
     _json(proof)
 
     bundle = _command(

@@ -179,7 +179,7 @@ def _follow_up(source: ExerciseSource, frozen: Frozen, entry: Entry) -> FollowUp
     examples = []
     model = load_model(folder)
     for found in (*frozen.counterexamples.values(), *frozen.ladder):
-        examples.append(make_example(entry, model, misconceptions, found))
+        examples.append(make_example(entry, model, misconceptions, found, list(exercise.dims)))
         builder.add_call([ArrayArgument(a) if isinstance(a, np.ndarray) else a for a in found.call()])
     return FollowUp(builder.finish(), influence, tuple(examples)) if len(builder) else None
 

@@ -27,8 +27,9 @@ def make_example(
     model: StepModel | None,
     misconceptions: Misconceptions,
     found: Counterexample,
+    dims: Sequence[str],
 ) -> Example:
-    """An input with its answers, right and wrong."""
+    """An input with its answers, right and wrong; ``dims`` gives the order of the dims."""
     arguments = found.call()
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -42,7 +43,7 @@ def make_example(
         misconception=found.misconception,
         clause=mistake.clause if mistake is not None else "",
         title=mistake.title if mistake is not None else "",
-        dims=dict(found.dims),
+        dims={name: found.dims[name] for name in dims},
         numbers=sum(np.size(a) for a in arguments),
         shape=right.shape,
         expected=tuple(right.ravel().tolist()),

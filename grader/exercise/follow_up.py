@@ -109,7 +109,7 @@ def to_tensors(follow: FollowUp) -> dict[str, NDArray[np.uint8]]:
         "influence": asdict(follow.influence) if follow.influence is not None else None,
         "examples": examples,
     }
-    text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
+    text = json.dumps(meta, separators=(",", ":")).encode()
     return {
         "meta": np.frombuffer(zlib.compress(text, 9), np.uint8),
         "block": np.frombuffer(zlib.compress(follow.block, 9), np.uint8),

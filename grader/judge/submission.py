@@ -116,7 +116,8 @@ def judge(context: Context, execution: Execution) -> Result:
 
 def undiagnosed(result: Result, error: Exception) -> Result:
     """A result whose mistakes could not be looked for, through a fault of ours: its marks stay."""
-    said = f"The search for the mistake failed ({type(error).__name__}: {error}); marks do not hang on it."
+    # The error's own text may hold what a student must not see.
+    said = f"The search for the mistake failed ({type(error).__name__}); marks do not hang on it."
     return replace(result, undiagnosed=said)
 
 

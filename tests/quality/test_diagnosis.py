@@ -1,8 +1,10 @@
-"""The mistake that a submission has is named, whatever its style; where nothing is sure nothing is claimed."""
+"""The mistake that a submission has is named, whatever its style; what is not sure is not claimed."""
 
 from __future__ import annotations
 
+import itertools
 import random
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -51,8 +53,12 @@ LARGE = [p for p in PATCHES if p.values[1] not in SMALL]
 SMALL_ONES = [p for p in PATCHES if p.values[1] in SMALL]
 # Numbers of float16 are no matter of the style that works with Python's own.
 NOT_IN_STYLE = {"loops": {"half_precision"}, "einsum": set[str](), "torch": set[str]()}
-# On the smallest example these are right: rounding, or what Python's own numbers raise, decides there.
+# On the smallest example these may be right: rounding, or what Python's own numbers raise, decides there.
 NOT_ON_THE_EXAMPLE = {("torch", "variance_one_pass"), ("loops", "scores_normalized_without_exp")}
+# Its values are right, so that no numbers show it.
+UNSHOWN = "answer_is_view"
+# numpy prints arrays without elements alike.
+ALIKE_IN_PRINT = "empty_selection_flat"
 OUTSIDE = yaml.safe_load((HERE / "outside.yaml").read_text("utf-8"))
 HONEST = yaml.safe_load((HERE / "honest.yaml").read_text("utf-8"))
 RIGHT = sorted(path.stem for path in SUBMISSIONS.glob("right_*.py"))
@@ -134,10 +140,10 @@ def _check_example(
     """The example tells this mistake, and pasting its text shows what the record says."""
     assert pack.follow_up is not None
     example = result.counterexample
-    if name not in {e.misconception for e in pack.follow_up.examples} or (style, name) in NOT_ON_THE_EXAMPLE:
-        assert example is None, "what is not named is not shown"
+    examples = {e.misconception for e in pack.follow_up.examples}
+    if example is None:
+        assert name not in examples or (style, name) in NOT_ON_THE_EXAMPLE or name == UNSHOWN
         return
-    assert example is not None
     assert (example["misconception"], example["clause"]) == (name, library[name].clause)
     out, error = request.getfixturevalue("torch_snippets" if style == "torch" else "snippets").run(
         source, example["snippet"]
@@ -160,7 +166,8 @@ def _check_example(
     else:
         assert example["message"].startswith(("It returned ", "The answer has the shape "))
         assert out.endswith(right_answer) and error == ""
-        assert out != f"{np.array(example['expected'], float).reshape(_shape(pack, name))}\n{right_answer}"
+        same = f"{right_answer.removeprefix('expected:').lstrip()}{right_answer}"
+        assert out != same or name == ALIKE_IN_PRINT
 
 
 def _shape(pack: Pack, name: str) -> tuple[int, ...]:
@@ -172,7 +179,7 @@ def test_all_but_few_mistakes_have_an_example(pack: Pack, library: Misconception
     assert pack.follow_up is not None
     shown = {e.misconception for e in pack.follow_up.examples}
     missing = {one.id for one in library if not one.small and not one.stateful} - shown
-    assert missing <= {"answer_is_view"}
+    assert missing <= {UNSHOWN}
 
 
 @pytest.mark.parametrize(("style", "name"), SMALL_ONES)
@@ -231,7 +238,7 @@ def test_nothing_wrong_is_claimed_of_an_unknown_mistake(
     # Either something is said, or it is said that nothing is known.
     assert result.undiagnosed or result.diagnoses
     example = result.counterexample
-    assert example is None or example["misconception"] in {"", *sum(named(result, library), [])}
+    assert example is None or example["misconception"] in {"", *itertools.chain(*named(result, library))}
 
 
 # --- several mistakes at once -----------------------------------------------------------------
@@ -245,13 +252,11 @@ def test_two_mistakes_at_once_are_both_named(pack: Pack, model: StepModel, libra
         names = [ids[number] for number in pair]
         mine = answers(pack, model, library, names)
         found = claims([f for f in diagnose(pack, mine) if f.told_by == "values"])
-        if names not in found:
-            missed.append((names, found))
+        if names in found:
+            continue  # beside others that what is kept of pairs can't tell from it
+        missed.append((names, found))
         for other in found:
-            assert other == names or not differing(pack, mine, answers(pack, model, library, other)), (
-                names,
-                found,
-            )
+            assert not differing(pack, mine, answers(pack, model, library, other)), (names, other)
     assert len(missed) <= len(sample) // 10, missed
 
 
@@ -309,21 +314,20 @@ def test_the_students_pack_holds_no_fingerprint_of_a_hidden_step(pack: Pack, stu
     public, hidden = student_pack.known.phases["public"], pack.known.phases["hidden"]
     assert len(public.starts) - 1 == len(student_pack.plans["public"])
     assert (public.pair_steps[public.pair_steps != 0xFFFF] < len(student_pack.plans["public"])).all()
-    told = np.abs(hidden.rows).max(axis=1) > 0
-    mine = {row.tobytes() for row in public.rows} | {row.tobytes() for row in public.pair_rows}
-    # What an answer to a public step is too says nothing of a hidden one.
-    both = {row.tobytes() for row in pack.known.phases["public"].rows}
-    secret = {row.tobytes() for row in hidden.rows[told]} - both
+    mine = _long_numbers(public.rows) | _long_numbers(public.pair_rows)
+    kept = hidden.pair_steps != 0xFFFF
+    secret = _long_numbers(hidden.rows) | _long_numbers(hidden.pair_rows[kept])
     assert len(secret) > 1000
     assert not secret & mine
-    kept = hidden.pair_steps != 0xFFFF
-    assert not {row.tobytes() for row in hidden.pair_rows[kept]} & mine - both
+
+
+def _long_numbers(rows: np.ndarray) -> set[bytes]:
+    """The rows that are not made of round numbers, which many answers share."""
+    return {row.tobytes() for row in rows if (row * 1024 % 1 != 0).any()}
 
 
 def test_what_the_students_pack_knows_is_of_public_cases_alone(pack: Pack, student_pack: Pack) -> None:
     known = [bytes(data) for data in (*student_pack.known_data.values(), *student_pack.follow_data.values())]
-    import zlib
-
     texts = [student_pack.data, *map(zlib.decompress, known)]
     hidden = [case for case in pack.cases if case.visibility == "hidden"]
     assert hidden

@@ -465,13 +465,13 @@ def returns_list(c: Context, rows: Array) -> list[Array]:
 
 @MISCONCEPTIONS.add(clause="inputs", step="cast_ids")
 def ids_overwritten(c: Context) -> Array:
-    """The ids of selected positions are overwritten
+    """input_ids is written into
 
     What it does:
-        After the ids were read, those at selected positions are set to another id in input_ids itself.
+        Other ids are put into input_ids itself, at selected positions for instance.
     Why it is wrong:
-        input_ids belongs to the caller and must be the same after the call. Hiding tokens is not part of the
-        exercise, and in a read-only array the assignment raises an error.
+        input_ids belongs to the caller and must be the same after the call. In a read-only array the
+        assignment raises an error.
     How it looks:
         ids = input_ids.astype(int)
         input_ids[mask_indicator > 0.5] = 0
@@ -485,10 +485,10 @@ def ids_overwritten(c: Context) -> Array:
 
 @MISCONCEPTIONS.add(clause="inputs", step="selected")
 def indicator_overwritten(c: Context) -> Array:
-    """mask_indicator is turned into zeros and ones in place
+    """mask_indicator is written into
 
     What it does:
-        Zeros and ones are written into mask_indicator itself before it is used for the selection.
+        Other numbers are put into mask_indicator itself: zeros and ones for the selection, for instance.
     Why it is wrong:
         The array belongs to the caller, who finds other values in it afterwards. A read-only one raises an
         error.
@@ -504,10 +504,10 @@ def indicator_overwritten(c: Context) -> Array:
 
 @MISCONCEPTIONS.add(clause="inputs", step="look_up_tokens")
 def embeddings_overwritten(c: Context, ids: Array) -> Array:
-    """Sums with the positions are written into w_emb
+    """w_emb is written into
 
     What it does:
-        Besides giving x, the sum of token and position rows is stored in the rows of w_emb.
+        Rows of w_emb itself get other numbers: their sums with the positions, for instance.
     Why it is wrong:
         w_emb belongs to the caller, who finds other embeddings in it afterwards. += on an array changes that
         array; it makes no new one.
@@ -522,15 +522,36 @@ def embeddings_overwritten(c: Context, ids: Array) -> Array:
     return tokens
 
 
-@MISCONCEPTIONS.add(clause="inputs")
-def weights_scaled_in_place() -> dict[str, Callable[..., Any]]:
-    """w_q is divided by sqrt(d_head) in place
+@MISCONCEPTIONS.add(clause="inputs", step="add_positions")
+def positions_overwritten(c: Context, tokens: Array) -> Array:
+    """pos_embed is written into
 
     What it does:
-        The factor of the scores goes into w_q beforehand, by an operation that changes blocks_weights itself.
+        pos_embed itself gets other numbers: += adds the token rows to it, for instance.
     Why it is wrong:
-        Scaling w_q instead of the scores is fine, but on a copy: a slice of blocks_weights, and a tensor made
-        by torch.from_numpy, share the caller's memory.
+        x may begin with the positions, but as a copy. The caller uses pos_embed again, and so does the next
+        example.
+    How it looks:
+        x = pos_embed
+        x += w_emb[ids[0]]
+    What to write instead:
+        x = w_emb[ids] + pos_embed
+    """
+    rows = tokens + c.pos_embed
+    c.pos_embed[...] = rows[-1]
+    return rows
+
+
+@MISCONCEPTIONS.add(clause="inputs")
+def weights_scaled_in_place() -> dict[str, Callable[..., Any]]:
+    """blocks_weights is written into
+
+    What it does:
+        An operation such as /= changes a matrix of blocks_weights itself: w_q is scaled instead of the
+        scores, for instance.
+    Why it is wrong:
+        Scaling w_q is fine, but on a copy: a slice of blocks_weights, and a tensor made by torch.from_numpy,
+        share the caller's memory.
     How it looks:
         w_q = blocks_weights[b, 0]
         w_q /= np.sqrt(d_head)
@@ -551,10 +572,10 @@ def weights_scaled_in_place() -> dict[str, Callable[..., Any]]:
 
 @MISCONCEPTIONS.add(clause="inputs", step="vocabulary_scores")
 def head_overwritten(c: Context, x: Array) -> Array:
-    """w_head is changed in place
+    """w_head is written into
 
     What it does:
-        Other numbers are written into w_head itself, even if the scores come out right in this call.
+        Other numbers are put into w_head itself, even if the scores come out right in this call.
     Why it is wrong:
         The array belongs to the caller, who may use it again. *= and assignments to elements change it; an
         expression such as 2 * w_head makes a new one.
