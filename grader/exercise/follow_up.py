@@ -127,7 +127,8 @@ def from_tensors(tensors: Mapping[str, bytes]) -> FollowUp:
     if meta["influence"] is not None:
         data = meta["influence"]
         rows = tuple(tuple(view) for view in data["rows"])
-        influence = InfluenceMap(data["argument"], tuple(data["shape"]), rows, tuple(data["expected"]))
+        names = tuple(data["axes"])
+        influence = InfluenceMap(data["argument"], tuple(data["shape"]), names, rows, tuple(data["expected"]))
     examples = []
     for row in meta["examples"]:
         if row["wrong"] is not None:

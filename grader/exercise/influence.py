@@ -22,6 +22,7 @@ class InfluenceMap:
     Attributes:
         argument: The argument whose elements are changed.
         shape: Its shape; the elements are numbered in C order.
+        axes: What its axes are called: the exercise's expressions for their lengths.
         rows: For each view, which rows of the picture the rows of its answers are.
         expected: For each element a text with a character for each row: ``1`` where the row moves when the
             element is changed, ``0`` where it does not.
@@ -31,6 +32,7 @@ class InfluenceMap:
 
     argument: str
     shape: tuple[int, ...]
+    axes: tuple[str, ...]
     rows: tuple[tuple[int, ...], ...]
     expected: tuple[str, ...]
 

@@ -114,7 +114,9 @@ def right_map(
     numbers = sorted(n for view_rows in rows for n in view_rows)
     if numbers != list(range(len(numbers))):
         raise fault(f"the rows of all views together must be 0 to {len(numbers) - 1}, each once")
-    blank = InfluenceMap(spec.argument, argument.array.shape, tuple(rows), ("?" * len(numbers),) * size)
+    axes = tuple(str(length) for length in exercise.parameters[spec.argument].shape or ())
+    unknown = ("?" * len(numbers),) * size
+    blank = InfluenceMap(spec.argument, argument.array.shape, axes, tuple(rows), unknown)
     for one, other in ((MOVED, CLEARLY), (MOVED, STILL)):
         if read_map(blank, answers, one) != read_map(blank, answers, other):
             raise fault("a row moves by too little to be seen; use other dims, arrays or another seed")

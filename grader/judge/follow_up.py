@@ -120,6 +120,7 @@ def _influence(follow: FollowUp, outcomes: Sequence[StepOutcome]) -> dict[str, A
     return {
         "argument": right.argument,
         "shape": list(right.shape),
+        "axes": list(right.axes),
         "obtained": list(obtained),
         "expected": list(right.expected),
         "message": _influence_message(right.argument, missing, extra),

@@ -1,0 +1,65 @@
+"""The small exercise with everything that is looked at after a failure: known mistakes, examples, a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from authoring.stepped import MISTAKES, Mistake, write
+
+INFLUENCE: dict[str, Any] = {
+    "argument": "x",
+    "dims": {"N": 3, "D": 2, "K": 2, "factor": 2},
+    "views": [{"change": {"w": {"fill": 1}}}],
+}
+MORE: list[dict[str, Any]] = [
+    {
+        "id": "again",
+        "clause": "rows",
+        "points": 1,
+        "dims": {"N": 2, "D": 2, "K": 2, "factor": 1},
+        "check": {"relation": "same_on_repeat"},
+    },
+    {
+        "id": "own_memory",
+        "clause": "inputs",
+        "points": 1,
+        "dims": {"N": 2, "D": 3, "K": 2, "factor": 1},
+        "check": {"relation": "output_not_aliased"},
+    },
+    {
+        "id": "locked",
+        "clause": "inputs",
+        "points": 1,
+        "dims": {"N": 2, "D": 2, "K": 3, "factor": 2},
+        "arrays": {"x": {"read_only": True}, "w": {"read_only": True}},
+    },
+]
+# Mistakes whose answers depend on chance, on memory, or are coarse.
+ODD: dict[str, Mistake] = {
+    "noise": (
+        "rows",
+        'step="squares", stateful=True',
+        "x",
+        "return (x * x).mean(axis=1, keepdims=True) + np.random.default_rng().random()",
+    ),
+    "gives_x": ("inputs", 'step="take"', "x", "return np.asarray(x, np.float64)"),
+    "half": ("scale", 'step="finish"', "rows", "return rows.astype(np.float16)"),
+}
+
+
+def write_stepped(root: Path, mistakes: dict[str, Mistake] | None = None, **overrides: Any) -> None:
+    """Write the exercise; ``overrides`` as `write_exercise` takes them."""
+    mistakes = MISTAKES | {k: ODD[k] for k in ("noise", "half")} if mistakes is None else mistakes
+    write(root, mistakes, **({"exercise": {"influence": INFLUENCE}, "more": MORE} | overrides))
+
+
+def row_scale(
+    x: Any, w: Any, factor: Any, squares: Any = None
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """The right answer, or that of another mean of squares."""
+    x, w = np.array(x, np.float64), np.array(w, np.float64)
+    mean = (x * x).mean(axis=1, keepdims=True) if squares is None else squares(x)
+    answer: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = factor * (x @ w) / (1 + mean)
+    return answer
