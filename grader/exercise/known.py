@@ -170,6 +170,7 @@ def from_tensors(tensors: Mapping[str, bytes]) -> Known:
             )
             for name, kinds in meta["kinds"].items()
         }
+        pairs = _unpacked(tensors["pairs"])
     except zlib.error as error:
         raise ValueError(str(error)) from None
     mistakes = []
@@ -178,7 +179,7 @@ def from_tensors(tensors: Mapping[str, bytes]) -> Known:
         mistakes.append(KnownMistake(**row | {"page": Page(**row["page"])}))
     return Known(
         tuple(mistakes),
-        _unpacked(tensors["pairs"]),
+        pairs,
         tuple((clause, words) for clause, words in meta["small"]),
         phases,
     )

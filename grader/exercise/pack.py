@@ -110,7 +110,7 @@ class Pack:
     id: str
     exercise: PackExercise
     cases: tuple[PackCase, ...]
-    blocks: Mapping[str, bytes]
+    blocks: Mapping[str, bytes] = field(repr=False)
     tensors: Mapping[str, NDArray[np.float64]] = field(repr=False)
     data: bytes = field(repr=False)
     known_data: Mapping[str, bytes] = field(repr=False, default_factory=dict)

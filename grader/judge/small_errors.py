@@ -77,7 +77,8 @@ def small_error_note(
         return ""
     clause, words = pack.known.small[best]
     title = pack.exercise.clauses.get(clause, {}).get("title", clause)
-    largest = float(np.max(np.linalg.norm(found, axis=1)))
+    counted = {c.id for c in compared}
+    largest = max(c.error.max_rel or 0.0 for c in cases if c.error and c.id in counted)
     like = f" They are like those of this slip: {words}." if words else ""
     return (
         f"Everything is within the tolerances, but some errors are no rounding. They appear where the clause "

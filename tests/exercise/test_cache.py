@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-from support.small import build, write_exercise
+from support.known import write_stepped
+from support.small import build, forget_reference, freeze_exercise, write_exercise
 
 from grader.errors import GraderError
 from grader.exercise import build as building
-from grader.exercise.cache import cache_folder, cached_pack, write_atomically
+from grader.exercise.cache import cache_folder, cached_pack, remembered, write_atomically
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -136,3 +138,64 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
         write_atomically(path, b"three")
     assert path.read_bytes() == b"two"
     assert [p.name for p in path.parent.iterdir()] == ["b.pack"], "no scraps are left"
+
+
+# --- what takes long to make ------------------------------------------------------------------
+
+
+def test_arrays_are_made_once_for_what_they_are_made_from(cache: Path) -> None:
+    made: list[bytes] = []
+
+    def make(key: bytes) -> dict[str, bytes]:
+        def arrays() -> dict[str, np.ndarray]:
+            made.append(key)
+            return {"a.b": np.arange(5, dtype=np.uint8), "c": np.array([1.5])}
+
+        return remembered(key, arrays)
+
+    first = make(b"one")
+    assert first == {"a.b": bytes(range(5)), "c": np.array([1.5]).tobytes()}
+    assert make(b"one") == make(b"two") == first
+    assert made == [b"one", b"two"]
+    assert len(list((cache / "known").iterdir())) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"\xff" * 100])
+def test_damaged_arrays_are_made_anew(cache: Path, damage: bytes) -> None:
+    def make() -> dict[str, np.ndarray]:
+        return {"a": np.arange(3.0)}
+
+    right = remembered(b"k", make)
+    (kept,) = (cache / "known").iterdir()
+    kept.write_bytes(damage)
+    assert remembered(b"k", make) == right
+    assert kept.read_bytes() != damage, "and mended"
+
+
+def test_arrays_that_can_not_be_kept_are_made_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the folder should be")
+    monkeypatch.setenv("GRADER_CACHE", str(blocked))
+    assert remembered(b"k", lambda: {"a": np.arange(3, dtype=np.uint8)}) == {"a": b"\0\1\2"}
+
+
+def test_a_fault_in_making_keeps_nothing(cache: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        remembered(b"k", lambda: {"a": np.array(1 // 0)})
+    assert not (cache / "known").exists()
+
+
+def test_new_words_on_a_page_come_into_the_pack(tmp_path: Path, cache: Path) -> None:
+    write_stepped(tmp_path)
+    freeze_exercise(tmp_path)
+    before = cached_pack(tmp_path, "row_scale").known.mistakes[0].page
+    path = tmp_path / "reference" / "row_scale" / "misconceptions.py"
+    path.write_text(path.read_text().replace("What it does:\n a\n", "What it does:\n new\n"))
+    forget_reference(tmp_path)
+    with pytest.raises(GraderError, match="is older than the cases or the reference"):
+        cached_pack(tmp_path, "row_scale")
+    freeze_exercise(tmp_path)
+    after = cached_pack(tmp_path, "row_scale").known.mistakes[0].page
+    assert (before.what, after.what) == ("a", "new")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from support.known import INFLUENCE
 from support.small import CASES, EXERCISE, POLICY, dump_yaml
 
 from grader.errors import Problem
@@ -18,6 +19,7 @@ from grader.exercise.source import validate_document
 
 MODELS: dict[str, tuple[TypeAdapter[Any], dict[str, Any]]] = {
     "exercise": (TypeAdapter(Exercise), EXERCISE),
+    "influence": (TypeAdapter(Exercise), EXERCISE | {"influence": INFLUENCE}),
     "policy": (TypeAdapter(Policy), POLICY),
     "case": (TypeAdapter(Case), CASES[1]),
     "relation": (TypeAdapter(Case), CASES[3]),
@@ -232,6 +234,27 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
         "or '*', found 'all'",
     ),
     ("case", ("arrays", "x", "edits"), [{"at": [0]}], "arrays.x.edits[0].to", "is missing"),
+    ("influence", ("influence", "argumnet"), "x", "influence.argumnet", "did you mean 'argument'?"),
+    ("influence", ("influence", "argument"), GONE, "influence.argument", "is missing"),
+    ("influence", ("influence", "dims"), GONE, "influence.dims", "is missing"),
+    ("influence", ("influence", "dims", "N"), "x", "influence.dims.N", "found 'x'"),
+    ("influence", ("influence", "seed"), -1, "influence.seed", "found -1"),
+    ("influence", ("influence", "views"), {}, "influence.views", "expected a list"),
+    ("influence", ("influence", "views", 0, "row"), [0], "influence.views[0].row", "did you mean 'rows'?"),
+    (
+        "influence",
+        ("influence", "views", 0, "rows"),
+        1,
+        "influence.views[0].rows",
+        "expected a list, found 1",
+    ),
+    (
+        "influence",
+        ("influence", "views", 0, "change", "w"),
+        {"fil": 1},
+        "influence.views[0].change.w.fil",
+        "did you mean 'fill'?",
+    ),
     ("relation", ("check", "relation"), "equal", "check.relation", "'equals', 'differs'"),
     ("relation", ("check", "chnage"), {}, "check.chnage", "did you mean 'change'?"),
     ("relation", ("check", "change"), GONE, "check.change", "the relation equals needs 'change'"),
@@ -351,3 +374,13 @@ def test_the_schema_of_the_exercise_file_knows_every_key_that_the_model_takes(tm
     schema = json_schema("exercise")
     assert set(schema["properties"]) == set(Exercise.model_fields)
     assert schema["additionalProperties"] is False
+
+
+def test_an_influence_map_needs_an_argument_and_dims_alone() -> None:
+    least = {"argument": "x", "dims": INFLUENCE["dims"]}
+    made = Exercise.model_validate(EXERCISE | {"influence": least}).influence
+    assert made is not None
+    assert (made.argument, made.seed, made.arrays) == ("x", None, {})
+    (view,) = made.views
+    assert (view.change, view.rows) == ({}, None)
+    assert Exercise.model_validate(EXERCISE).influence is None

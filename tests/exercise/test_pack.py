@@ -48,9 +48,18 @@ def test_a_file_that_was_written_is_loaded_the_same(tmp_path: Path, pack: Pack) 
     }
 
 
-def test_dump_and_loads_are_inverse(pack: Pack) -> None:
+@pytest.mark.parametrize("name", ["pack", "stepped", "student_pack"])
+def test_dump_and_loads_are_inverse(request: pytest.FixtureRequest, name: str) -> None:
+    pack: Pack = request.getfixturevalue(name)
     data = packs.dump(
-        pack.exercise, pack.cases, pack.blocks, pack.tensors, student=pack.student, sources=pack.sources
+        pack.exercise,
+        pack.cases,
+        pack.blocks,
+        pack.tensors,
+        pack.known,
+        pack.follow_up,
+        student=pack.student,
+        sources=pack.sources,
     )
     assert data == pack.data
 
@@ -139,6 +148,42 @@ def test_there_is_nothing_executable_in_a_pack(pack: Pack) -> None:
     header = json.loads(pack.data[8 : 8 + int.from_bytes(pack.data[:8], "little")])
     assert {v["dtype"] for k, v in header.items() if k != "__metadata__"} <= {"U8", "F64"}
     assert list(header["__metadata__"]) == ["grader"]
+
+
+def test_known_mistakes_and_follow_up_calls_lie_in_the_file(tmp_path: Path, stepped: Pack) -> None:
+    path = tmp_path / "row_scale.pack"
+    path.write_bytes(stepped.data)
+    again = packs.load(path)
+    assert again.known_data == stepped.known_data and again.follow_data == stepped.follow_data
+    assert {"meta", "pairs", "public.rows", "hidden.rows"} <= set(again.known_data)
+    assert set(again.follow_data) == {"meta", "block"}
+    header = json.loads(stepped.data[8 : 8 + int.from_bytes(stepped.data[:8], "little")])
+    assert {v["dtype"] for k, v in header.items() if k.startswith(("known.", "follow."))} == {"U8"}
+
+
+def test_loading_reads_neither_of_them(stepped: Pack) -> None:
+    """They are large, and most submissions of a class may pass."""
+    fresh = packs.loads(stepped.data)
+    assert not {"known", "follow_up"} & set(vars(fresh))
+    assert fresh.known.mistakes and {"known"} <= set(vars(fresh))
+
+
+def test_a_damaged_part_does_not_keep_a_pack_from_being_loaded(stepped: Pack) -> None:
+    from safetensors.numpy import load, save
+
+    header = json.loads(stepped.data[8 : 8 + int.from_bytes(stepped.data[:8], "little")])
+    tensors = load(stepped.data)
+    tensors["known.meta"] = tensors["known.meta"][:-9]
+    tensors["follow.meta"] = tensors["follow.meta"][:-9]
+    found = packs.loads(save(tensors, {"grader": header["__metadata__"]["grader"]}))
+    for part in ("known", "follow_up"):
+        with pytest.raises(GraderError, match="the pack is damaged"):
+            getattr(found, part)
+    assert found.cases == stepped.cases
+
+
+def test_drawn_cases_are_marked(stepped: Pack) -> None:
+    assert {case.id for case in stepped.cases if case.drawn} == {"drawn_01", "drawn_02", "drawn_03"}
 
 
 # --- damage -----------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_a_missing_section_is_told_with_the_place(missing: str) -> None:
 @pytest.mark.parametrize("empty", SECTIONS)
 def test_an_empty_section_is_told(empty: str) -> None:
     head, _, rest = WHOLE.partition(f"{empty}:\n")
-    following = [n for n in SECTIONS[SECTIONS.index(empty) + 1 :]]
+    following = list(SECTIONS[SECTIONS.index(empty) + 1 :])
     rest = rest[rest.index(following[0]) :] if following else ""
     with pytest.raises(GraderError, match=f"here: the section '{empty}:' is empty"):
         read_page(f"{head}{empty}:\n   \n{rest}", "here")

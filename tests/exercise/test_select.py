@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.known import row_scale
 from support.small import right_answer
 
 from grader.errors import GraderError
 from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack, PackCase
+from grader.exercise.rehearsal import rehearse
 from grader.exercise.select import select
 from grader.judge.cases import judge_case
+from grader.judge.diagnosis import diagnose
 from grader.outcomes import ArrayValue, StepOutcome
 
 
@@ -100,3 +103,43 @@ def test_a_students_pack_tells_no_hidden_id(student_pack: Pack) -> None:
         select(student_pack, cases=["zzzz"], clauses=[])
     assert "x_matters" not in str(caught.value)
     assert "drawn" not in str(caught.value)
+
+
+# --- known mistakes ---------------------------------------------------------------------------
+
+
+def batch_mean(x: Any, w: Any, factor: Any) -> Any:
+    return row_scale(x, w, factor, lambda y: (y * y).mean())
+
+
+@given(st.data())
+def test_a_part_knows_of_its_own_steps(stepped: Pack, data: st.DataObject) -> None:
+    ids = data.draw(st.lists(st.sampled_from([c.id for c in stepped.cases]), min_size=1, unique=True))
+    part = select(stepped, cases=ids, clauses=[])
+    assert {name: len(p.starts) - 1 for name, p in part.known.phases.items()} == {
+        name: len(plan) for name, plan in part.plans.items()
+    }
+    for case, old in ((c, o) for c in part.cases for o in stepped.cases if o.id == c.id):
+        mine, theirs = part.known.phases[case.visibility], stepped.known.phases[case.visibility]
+        for new, step in zip(case.steps, old.steps, strict=True):
+            assert np.array_equal(mine.index[:, new], theirs.index[:, step])
+            assert np.array_equal(mine.rows[mine.starts[new]], theirs.rows[theirs.starts[step]])
+
+
+@pytest.mark.parametrize("name", ["large_rows", "row_alone", "drawn_02", "locked"])
+def test_a_mistake_is_named_by_a_single_case(stepped: Pack, name: str) -> None:
+    part = select(stepped, cases=[name], clauses=[])
+    outcomes = {n: rehearse(batch_mean, block, part.plans[n]) for n, block in part.blocks.items()}
+    assert ["mean_of_batch"] in [[one.id for one in f.mistakes] for f in diagnose(part, outcomes)]
+    right = {n: rehearse(row_scale, block, part.plans[n]) for n, block in part.blocks.items()}
+    assert diagnose(part, right) == []
+
+
+def test_what_is_run_after_a_failure_stays(stepped: Pack) -> None:
+    part = select(stepped, cases=["large_rows"], clauses=[])
+    assert part.follow_up is not None and part.follow_up.block == stepped.follow_up.block  # type: ignore[union-attr]
+
+
+def test_a_part_of_a_pack_without_known_mistakes_knows_none(pack: Pack) -> None:
+    part = select(pack, cases=["large_rows"], clauses=[])
+    assert part.known.phases == {} and part.known.mistakes == ()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from support.small import small_pack
+from support.known import write_stepped
+from support.small import build, freeze_exercise, small_pack
 
 from grader.exercise.pack import Pack
 
@@ -18,3 +21,18 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
 def student_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
     """The same without the hidden cases."""
     return small_pack(tmp_path_factory.mktemp("student"), student=True)
+
+
+@pytest.fixture(scope="session")
+def stepped_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small exercise built from steps, with known mistakes, an influence map and examples; frozen."""
+    root = tmp_path_factory.mktemp("stepped")
+    write_stepped(root)
+    freeze_exercise(root)
+    return root
+
+
+@pytest.fixture(scope="session")
+def stepped(stepped_root: Path) -> Pack:
+    """Its pack."""
+    return build(stepped_root)

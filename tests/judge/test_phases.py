@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grader.exercise.pack import Pack, PackCase
@@ -164,6 +164,8 @@ def test_what_is_decided_at_once_is_what_each_case_gives_alone(
 @given(st.data(), packs())
 def test_of_honest_answers_nothing_that_passes_is_left_over(data: st.DataObject, pack: Pack) -> None:
     """Or it would all be decided one by one, and nobody would see."""
+    # Near the end of what float64 holds a sum or a difference may be infinite, and is looked at by itself.
+    assume(all(np.abs(expected).max(initial=0.0) < 1e300 for expected in pack.tensors.values()))
     outcomes = data.draw(answers(pack, honest=True))
     decided = PhaseJudge(pack, "public").decide(outcomes, {})
     steps = [c.steps[0] for c in pack.cases if c.check == "compare"]

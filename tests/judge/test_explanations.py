@@ -1,0 +1,197 @@
+"""The pages of verdicts that are not about values, and what the failing cases have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from support.known import row_scale
+
+from grader.exercise.pack import Pack, PackCase
+from grader.judge.explanations import PAGES, TITLES, entry, explain
+from grader.outcomes import Failure, StepOutcome
+from grader.result import CaseResult, Verdict
+from judge.answering import judged, outcomes_of
+
+VALUES = ("passed", "wrong_value", "relation_violated", "skipped", "grader_fault")
+
+
+def results(pack: Pack, failing: Callable[[PackCase], bool], verdict: Verdict = "raised") -> list[CaseResult]:
+    """Every case judged; those that fail have a message of their own."""
+    return [
+        CaseResult(
+            id=case.id,
+            group=case.group,
+            title=case.title,
+            clause=case.clause,
+            visibility=case.visibility,
+            verdict=verdict if failing(case) else "passed",
+            points=0.0,
+            max_points=case.points,
+            message=f"Message of {case.id}." if failing(case) else "",
+        )
+        for case in pack.cases
+    ]
+
+
+def message(pack: Pack, failing: Callable[[PackCase], bool]) -> str:
+    (found,) = explain(pack, results(pack, failing), ())
+    said: str = found["message"]
+    return said
+
+
+def test_every_verdict_that_is_not_about_values_has_a_page() -> None:
+    assert set(TITLES) == set(PAGES) == (set(get_args(Verdict)) - set(VALUES)) | {"not_loadable"}
+
+
+@pytest.mark.parametrize("verdict", TITLES)
+def test_a_page_says_what_it_is_why_and_what_to_do(verdict: str) -> None:
+    page = PAGES[verdict]
+    assert page.what and page.why and page.instead
+    for f in fields(page):
+        text = getattr(page, f.name)
+        assert text == text.strip() and "\t" not in text
+
+
+def test_an_entry_has_the_form_of_a_diagnosis() -> None:
+    made = entry("raised", "scale", "It raised.")
+    assert made["ids"] == ["raised"] and (made["fits"], made["of"]) == (0, 0)
+    assert (made["title"], made["clause"], made["message"]) == (TITLES["raised"], "scale", "It raised.")
+    assert made["pages"] == [
+        {"id": "raised", "title": TITLES["raised"], "clause": "scale", **vars(PAGES["raised"])}
+    ]
+
+
+def test_what_passes_or_is_about_values_needs_no_page(stepped: Pack) -> None:
+    for verdict in VALUES:
+        assert explain(stepped, results(stepped, lambda c: True, verdict), ()) == []  # type: ignore[arg-type]
+
+
+def test_what_a_known_mistake_explains_needs_no_page(stepped: Pack) -> None:
+    cases = results(stepped, lambda c: c.id == "large_rows")
+    assert [e["ids"] for e in explain(stepped, cases, ())] == [["raised"]]
+    assert explain(stepped, cases, {"raised", "crashed"}) == []
+
+
+def test_several_verdicts_have_their_pages_in_a_fixed_order(stepped: Pack) -> None:
+    cases = results(stepped, lambda c: c.id == "row_alone", "wrong_shape")
+    cases[0] = results(stepped, lambda c: True, "crashed")[0]
+    cases[-1] = results(stepped, lambda c: True, "raised")[-1]
+    assert [e["ids"][0] for e in explain(stepped, cases, ())] == ["raised", "crashed", "wrong_shape"]
+
+
+def test_the_clause_is_that_of_the_first_failing_case(stepped: Pack) -> None:
+    (found,) = explain(stepped, results(stepped, lambda c: c.id in ("large_rows", "x_kept")), ())
+    assert found["clause"] == "scale"
+
+
+# --- what they have in common -----------------------------------------------------------------
+
+COMMON: dict[str, Callable[[PackCase], bool]] = {
+    "where N is 0": lambda c: c.dims["N"] == 0,
+    "where N is 1": lambda c: c.dims["N"] == 1,
+    "where D is 3": lambda c: c.dims["D"] == 3,
+    "where N is above 1": lambda c: c.dims["N"] > 1,
+    "where factor is above 1": lambda c: c.dims["factor"] > 1,
+    "where arrays are read-only": lambda c: c.id == "locked",
+    "where arrays do not lie row by row in memory": lambda c: c.id == "large_rows",
+}
+
+
+@pytest.mark.parametrize("words", COMMON)
+def test_what_the_failing_cases_have_in_common_is_said(stepped: Pack, words: str) -> None:
+    public = [c for c in stepped.cases if c.visibility == "public"]
+    failing = {c.id for c in public if COMMON[words](c)}
+    assert 0 < len(failing) < len(public)
+    said = message(stepped, lambda c: c.id in failing)
+    first = next(c.id for c in public if c.id in failing)
+    assert said.startswith(f"Message of {first}. It happens only where ") and said.endswith(".")
+    found = said.partition("It happens only ")[2].removesuffix(".")
+    # Other words may say the same of these cases; they have to be true of them and of no others.
+    assert {c.id for c in public if COMMON.get(found, COMMON[words])(c)} == failing
+
+
+def test_two_cases_with_nothing_of_their_own_have_nothing_in_common(stepped: Pack) -> None:
+    assert message(stepped, lambda c: c.id in ("ones_row", "x_kept")) == "Message of ones_row."
+
+
+def test_where_all_fail_there_is_nothing_to_tell_them_by(stepped: Pack) -> None:
+    assert message(stepped, lambda c: True) == "Message of ones_row."
+
+
+def test_hidden_cases_tell_nothing(stepped: Pack) -> None:
+    assert message(stepped, lambda c: c.visibility == "hidden") == "Only hidden checks show it."
+    both = message(stepped, lambda c: c.visibility == "hidden" or c.dims["N"] == 0)
+    assert both == "Message of no_rows. It happens only where N is 0."
+
+
+def test_cases_that_were_not_judged_do_not_count(stepped: Pack) -> None:
+    cases = results(stepped, lambda c: c.id == "no_rows")
+    skipped = [c if c.id in ("no_rows", "ones_row") else results_skipped(c) for c in cases]
+    (found,) = explain(stepped, skipped, ())
+    assert found["message"] == "Message of no_rows. It happens only where D is 2."
+
+
+def results_skipped(case: CaseResult) -> CaseResult:
+    from dataclasses import replace
+
+    return replace(case, verdict="skipped")
+
+
+def test_a_dtype_may_be_what_they_have_in_common(tmp_path_factory: pytest.TempPathFactory) -> None:
+    from support.small import small_pack
+
+    single = {"arrays": {"x": {"dtype": "float32"}}, "dims": {"N": 3, "D": 4, "K": 2, "factor": 1}}
+    like = {"id": "like", "clause": "scale", "points": 1, "dims": single["dims"]}
+    pack = small_pack(
+        tmp_path_factory.mktemp("single"),
+        more=[like, like | single | {"id": "single"}],
+        change={"large_rows": None},
+    )
+    said = message(pack, lambda c: c.id == "single")
+    assert said == "Message of single. It happens only where x has the dtype f4."
+
+
+# --- in a record ------------------------------------------------------------------------------
+
+
+def raising(steps: Sequence[StepOutcome]) -> list[StepOutcome]:
+    failure = Failure("IndexError", "out of bounds", ("LookupError",), ((3, "row_scale"),))
+    return [
+        StepOutcome("raised", failure=failure) if getattr(s.value, "shape", ())[:1] == (3,) else s
+        for s in steps
+    ]
+
+
+def test_a_record_explains_an_exception_with_where_it_happens(stepped: Pack) -> None:
+    steps = {name: raising(s) for name, s in outcomes_of(stepped, row_scale).items()}
+    result = judged(stepped, steps)
+    (raised,) = [d for d in result.diagnoses if d["ids"] == ["raised"]]
+    assert raised["message"] == "It raised IndexError in line 3: out of bounds. It happens only where N is 3."
+
+
+def test_a_file_that_can_not_be_loaded_is_explained(stepped: Pack) -> None:
+    from grader.judge.submission import Context, judge
+    from grader.outcomes import Execution, LoadOutcome
+    from grader.result import Isolation, SubmissionInfo
+
+    context = Context(
+        stepped, SubmissionInfo("a", "A", ("a",), "a.py", "sha256:1"), Isolation("none", ("process",))
+    )
+    load = LoadOutcome("raised", failure=Failure("ValueError", "no"))
+    result = judge(context, Execution({}, load, {}))
+    assert [d["ids"] for d in result.diagnoses] == [["not_loadable"]]
+    assert result.diagnoses[0]["message"] == result.message
+    assert (result.influence, result.counterexample) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"), [(None, "wrong_type"), ([1.0], "wrong_type"), (np.ones(3), "wrong_shape")]
+)
+def test_answers_of_another_form_are_explained(stepped: Pack, answer: Any, verdict: str) -> None:
+    result = judged(stepped, lambda x, w, k: answer)
+    assert verdict in [d["ids"][0] for d in result.diagnoses]
+    assert result.undiagnosed == ""
