@@ -201,6 +201,7 @@ def build_parser() -> Parser:
         "--fast", action="store_true", help="leave out mutants, worked submissions and the second build"
     )
     _json(proof)
+    proof.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
 
     bundle = _command(
         added,

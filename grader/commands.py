@@ -307,6 +307,8 @@ def validate(chosen: argparse.Namespace) -> int:
     from grader.exercise.roots import exercise_folder, require_root
     from grader.report.validation import validation_report
 
+    if chosen.html is not None:
+        _require_writable(chosen.html)
     folder = exercise_folder(require_root(chosen.root), chosen.name)
     errors = _console(stderr=True)
     source = sources.load(folder)
@@ -325,7 +327,22 @@ def validate(chosen: argparse.Namespace) -> int:
         print_json(validation.to_dict())
     else:
         _console().print(validation_report(validation), soft_wrap=True)
+    if chosen.html is not None:
+        from grader.report.html import validation_page
+
+        try:
+            chosen.html.write_text(validation_page(validation), "utf-8")
+        except OSError as error:
+            raise GraderError(f"{chosen.html} can't be written: {error.strerror}") from None
     return OK if validation.sound else LESS_THAN_FULL
+
+
+def _require_writable(page: Path) -> None:
+    """Raise GraderError where a page can't be written for a reason that shows before a minute of work."""
+    if page.is_dir():
+        raise GraderError(f"{page} is a folder; name a file for --html")
+    if not page.parent.is_dir():
+        raise GraderError(f"{page} can't be written: there is no folder {page.parent}")
 
 
 def pack(chosen: argparse.Namespace) -> int:

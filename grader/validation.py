@@ -30,6 +30,38 @@ class Weakness:
 
 
 @dataclass(frozen=True)
+class CaseInfo:
+    """What a case is: the case file that it stands in is its ``group``, ``visibility`` public or hidden."""
+
+    id: str
+    title: str
+    clause: str
+    group: str
+    visibility: str
+    points: float
+
+
+@dataclass(frozen=True)
+class MistakeInfo:
+    """What a mistake of the kill matrix is.
+
+    Attributes:
+        name: Its name there.
+        kind: ``misconception``, a known mistake, or ``worked``, a worked wrong submission.
+        title: One line for people; may be empty.
+        clause: The clause that it breaks; empty for a worked submission.
+        file, line: Where it stands.
+    """
+
+    name: str
+    kind: Literal["misconception", "worked"]
+    title: str
+    clause: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
 class KillMatrix:
     """Which case kills which mistake: the known ones, and the worked wrong submissions.
 
@@ -99,11 +131,13 @@ class MutantTally:
         fates: For each operator how many of its mutants met each fate.
         killed_with_margin: Of all operators.
         timed_out: How many of those killed did not end.
+        with_margin: For each operator how many of its mutants were killed with margin.
     """
 
     fates: Mapping[str, Mapping[Fate, int]] = field(default_factory=dict)
     killed_with_margin: int = 0
     timed_out: int = 0
+    with_margin: Mapping[str, int] = field(default_factory=dict)
 
     def count(self, fate: Fate | None = None) -> int:
         """How many met a fate; how many there are when left out."""
@@ -123,6 +157,7 @@ class MutantTally:
             "inside_rounding": self.count("inside_rounding"),
             "open_holes": self.count("open_hole"),
             "by_operator": {name: dict(fates) for name, fates in sorted(self.fates.items())},
+            "with_margin_by_operator": dict(sorted(self.with_margin.items())),
         }
 
 
@@ -208,6 +243,10 @@ class Validation:
         library: How many known mistakes there are; of these ``small`` are meant to stay inside rounding.
         mutants, survivors, public, smallest_set, margins: See their classes.
         indistinguishable: Groups of mistakes that no case tells apart.
+        title: The exercise's.
+        clauses: Title of each clause, in the statement's order.
+        suite: What each case is, in the pack's order.
+        mistakes: What each mistake of the matrix is, in the matrix's order.
     """
 
     exercise: str
@@ -223,6 +262,10 @@ class Validation:
     smallest_set: CaseSet = field(default_factory=CaseSet)
     indistinguishable: tuple[tuple[str, ...], ...] = ()
     margins: tuple[CaseMargin, ...] = ()
+    title: str = ""
+    clauses: Mapping[str, str] = field(default_factory=dict)
+    suite: tuple[CaseInfo, ...] = ()
+    mistakes: tuple[MistakeInfo, ...] = ()
 
     @property
     def sound(self) -> bool:
@@ -234,6 +277,7 @@ class Validation:
         return {
             "schema": SCHEMA,
             "exercise": self.exercise,
+            "title": self.title,
             "sound": self.sound,
             "fast": self.fast,
             "weaknesses": [asdict(w) for w in self.weaknesses],
@@ -250,4 +294,7 @@ class Validation:
             "smallest_set": self.smallest_set.to_dict(),
             "indistinguishable": [list(group) for group in self.indistinguishable],
             "margins": [asdict(m) for m in self.margins],
+            "clauses": dict(self.clauses),
+            "suite": [asdict(c) for c in self.suite],
+            "mistakes": [asdict(m) for m in self.mistakes],
         }

@@ -281,6 +281,9 @@ def tally(tried: Sequence[MutantTrial]) -> MutantTally:
         fates={name: dict(counts) for name, counts in sorted(fates.items())},
         killed_with_margin=sum(bool(one.trial.with_margin or one.trial.broken) for one in tried),
         timed_out=sum(one.trial.timed_out for one in tried),
+        with_margin=Counter(
+            one.mutant.operator for one in tried if one.trial.with_margin or one.trial.broken
+        ),
     )
 
 

@@ -47,8 +47,10 @@ from grader.intake.folders import collect
 from grader.judge.cases import judge_case
 from grader.outcomes import StepOutcome
 from grader.validation import (
+    CaseInfo,
     CaseMargin,
     KillMatrix,
+    MistakeInfo,
     MutantTally,
     PublicShare,
     Survivor,
@@ -82,6 +84,7 @@ class Validator:
         self.folder = source.reference_folder
         self.library = load_misconceptions(self.folder, list(source.exercise.clauses))
         self.weaknesses: list[Weakness] = []
+        self.worked_mistakes: list[MistakeInfo] = []
 
     pack: Pack
 
@@ -172,6 +175,12 @@ class Validator:
             smallest_set=smallest_set(_kills(matrix, tried), matrix.cases),
             indistinguishable=indistinguishable(self.pack, [trials[m.id] for m in self._mistakes()]),
             margins=margins,
+            title=self.source.exercise.title,
+            clauses={name: clause.title for name, clause in self.source.exercise.clauses.items()},
+            suite=tuple(
+                CaseInfo(c.id, c.title, c.clause, c.group, c.visibility, c.points) for c in self.pack.cases
+            ),
+            mistakes=(*map(_info, self._mistakes()), *self.worked_mistakes),
         )
 
     def _counts(self) -> dict[str, Any]:
@@ -402,6 +411,7 @@ class Validator:
                 killed[name] = tuple(c.id for c in result.cases if c.failed)
                 margin[name] = tuple(c.id for c in result.cases if with_margin(c))
                 place = (shown(one.path), 1)
+                self.worked_mistakes.append(MistakeInfo(name, "worked", "", "", *place))
                 if not killed[name]:
                     self._mistake("mistake_survives", "no case catches this mistake", place)
                 elif not margin[name]:
@@ -512,6 +522,10 @@ def _near(trial: Trial, pack: Pack) -> str:
 def _kills(matrix: KillMatrix, tried: Sequence[MutantTrial]) -> dict[str, Sequence[str]]:
     """Killing cases by mistake and mutant."""
     return {**matrix.killed, **{one.mutant.id: one.trial.killed for one in tried}}
+
+
+def _info(one: Misconception) -> MistakeInfo:
+    return MistakeInfo(one.id, "misconception", one.title, one.clause, shown(Path(one.file)), one.line)
 
 
 def _is_mistake(worked: Worked) -> bool:

@@ -52,11 +52,11 @@ class FollowUpCalls:
 
 def choose(pack: Pack, result: Result) -> FollowUpCalls | None:
     """What to run for a submission; None when there is nothing to learn from it."""
-    follow = pack.follow_up
     failed = [case for case in result.cases if case.failed]
-    if follow is None or result.status != "failed" or not failed:
+    if result.status != "failed" or not failed or any(case.verdict in ENDED for case in failed):
         return None
-    if any(case.verdict in ENDED for case in failed):
+    follow = pack.follow_up
+    if follow is None:
         return None
     named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
     wanted = [n for n, e in enumerate(follow.examples) if e.misconception in named]

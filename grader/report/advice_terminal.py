@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.report.advice import Advice, Diagnosis, Example, Given
-from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap, element_name, group_size
+from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.matrices import side_by_side
 from grader.report.texts import clean, one_line
 from grader.report.values import literal, shape_of, slices
@@ -147,7 +147,7 @@ def _plain(value: Any) -> str:
 
 
 class _Maps:
-    """Both maps beside or below each other, or in words alone where they don't fit."""
+    """Both maps beside or below each other; where they don't fit, what is said of them alone."""
 
     def __init__(self, found: InfluenceMap) -> None:
         self.found = found
@@ -158,38 +158,47 @@ class _Maps:
             yield Text(clean(found.message, 300))
         yours, right = _drawn(found, found.obtained, True), _drawn(found, found.expected, False)
         width = max(map(len, yours))
+        if width > options.max_width:
+            # Cell by cell it would be too long to be read.
+            yield Text("The maps are too wide for this window." if found.message else found.words(0))
+            return
         if 2 * width + 4 <= options.max_width:
             yield Text("\n".join(f"{a:<{width}}    {b}".rstrip() for a, b in zip(yours, right, strict=True)))
-        elif width <= options.max_width:
-            yield Text("\n".join([*yours, *right]))
         else:
-            yield Text(found.words)
-        if width <= options.max_width:
-            numbered = "(example, position)" if len(found.shape) == 2 else "index"
-            argument = one_line(found.argument, 40)
-            yield Text(
-                f"row: the element of {argument} that was changed, by {numbered}; column: a row of the "
-                "answer; ██ it moved, ·· it stayed, ! is wrong",
-                style="dim",
-            )
+            yield Text("\n".join([*yours, *right]))
+        yield Text(_legend(found), style="dim")
+
+
+def _legend(found: InfluenceMap) -> str:
+    """How the maps are read: one line in a window of 80 columns, with names that are not long."""
+    sides = found.sides
+    # The message names the argument.
+    row = "element" if found.message else f"element of {one_line(found.argument, 40)}"
+    by = one_line(sides.numbered, 200).removeprefix("their ")
+    if sides.alike:
+        told = f"row: {row}, column: answer's row, both by {by}"
+    else:
+        told = f"row: {row}, by {by}; column: answer's row"
+    return f"{told}; ██ moved, ! wrong{', ? no answer' if found.unanswered else ''}"
 
 
 def _drawn(found: InfluenceMap, signs: Sequence[str], mark: bool) -> list[str]:
     """The lines of a map: its title over the numbers of the columns, then a line for each element."""
-    size, group = len(signs), group_size(found.shape)
+    sides = found.sides
     wrong = set(found.differing) if mark else set()
-    names = [element_name(row, found.shape) for row in range(size)]
+    names = [sides.row_name(row) for row in range(sides.rows)]
     left = max(len("yours"), *map(len, names)) + 1
 
-    def line(begin: str, cells: Sequence[str]) -> str:
-        groups = ["".join(cells[at : at + group]) for at in range(0, size, group)]
-        return f"{begin:<{left}}{'│'.join(groups)}"
+    def line(begin: str, cells: Sequence[str], between: str = "│") -> str:
+        starts = range(0, sides.columns, sides.column_group)
+        groups = ["".join(cells[at : at + sides.column_group]) for at in starts]
+        return f"{begin:<{left}}{between.join(groups)}"
 
-    numbers = [f"{n % group % 10} " for n in range(size)]
+    numbers = [f"{n % sides.column_group % 10} " for n in range(sides.columns)]
     lines = [line("yours" if mark else "right", numbers)]
     for row, name in enumerate(names):
-        if row and row % group == 0:
-            lines.append(line("", ["──"] * size).replace("│", "┼"))
+        if row and row % sides.group == 0:
+            lines.append(line("", ["──"] * sides.columns, "┼"))
         cells = [
             (DIFFERENT.get(sign, "·!") if (row, column) in wrong else CELLS.get(sign, "··"))
             for column, sign in enumerate(signs[row])

@@ -1,4 +1,4 @@
-"""The pages: a submission for its student, a submission for the teacher, and the class.
+"""The pages: a submission for its student, a submission for the teacher, the class, and an exercise.
 
 Each page is one file that asks for nothing: styles and scripts are inside, and its Content-Security-Policy
 allows them by their hashes and nothing else. Every text of a record is cleaned and escaped, whatever the
@@ -25,7 +25,9 @@ from grader.report.figures import number, plural, points, short_digest
 from grader.report.safe import safe
 from grader.report.submission_view import TEACHER_FACTOR, Memo, submission_view
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
+from grader.report.validation_view import percent, place, validation_view
 from grader.result import Result
+from grader.validation import Validation
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -70,6 +72,11 @@ def page_of_rows(rows: Sequence[ClassRow], *, title: str = "", version: str = ""
     return _render("class.html", class_view(rows, title, version))
 
 
+def validation_page(validation: Validation) -> str:
+    """The page of an exercise for its author: what its cases catch, by which margin, and what is weak."""
+    return _render("validation.html", validation_view(validation))
+
+
 # --- Rendering ------------------------------------------------------------------------------------
 
 
@@ -95,20 +102,22 @@ def _environment() -> Environment:
         # Without end, a dict keeps the few templates there are; with one, each look takes a lock.
         cache_size=-1,
     )
-    style = _source("style.css")
-    scripts = {"submission": _source("submission.js"), "class": _source("class.js")}
+    scripts = {kind: _source(f"{kind}.js") for kind in ("submission", "class", "validation")}
+    styles = dict.fromkeys(scripts, _source("style.css"))
+    styles["validation"] += "\n" + _source("validation.css")
     policies = {
-        name: "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src {_hash(style)}; script-src {_hash(script)}"
-        for name, script in scripts.items()
+        kind: "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src {_hash(styles[kind])}; script-src {_hash(scripts[kind])}"
+        for kind in scripts
     }
     environment.globals.update(
-        style=style,
+        styles=styles,
         scripts=scripts,
         policies=policies,
         verdict_words=VERDICT_WORDS,
         status_words=STATUS_WORDS,
         status_signs=STATUS_SIGNS,
+        place=place,
         version=__version__,
     )
     environment.filters.update(
@@ -125,6 +134,7 @@ def _environment() -> Environment:
         href=lambda text: quote(clean(text, 300), safe=""),
         short=short_digest,
         plural=plural,
+        percent=percent,
     )
     return environment
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.small import small_pack
+from support.known import INFLUENCE, write_stepped
+from support.small import build, freeze_exercise, small_pack
 
 from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
@@ -20,4 +21,19 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
 @pytest.fixture(scope="session")
 def shared_runner(pack: Pack) -> Iterator[Runner]:
     with Runner(pack) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def stepped(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    """The same clock, and everything that is looked at after a failure."""
+    root = tmp_path_factory.mktemp("stepped")
+    write_stepped(root, exercise={"limits": LIMITS, "influence": INFLUENCE})
+    freeze_exercise(root)
+    return build(root)
+
+
+@pytest.fixture(scope="session")
+def stepped_runner(stepped: Pack) -> Iterator[Runner]:
+    with Runner(stepped) as runner:
         yield runner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -9,17 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from classes import SOURCES, told
-from support.small import POLICY, RIGHT, small_pack
+from classes import SOURCES, told, whole
+from support.small import POLICY, RIGHT, WRONG, small_pack
 
 from grader.batch import runner as runner_module
+from grader.batch.pool import grade_all
 from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.outcomes import Execution
+from grader.result import Result
 from grader.sandbox import server as server_module
 from grader.sandbox.analyst import Analysis, Analyst
-from grader.sandbox.children import PackageMissingError
+from grader.sandbox.children import PackageMissingError, SandboxError
 from grader.sandbox.execution import execute
 from grader.sandbox.levels import WITHOUT
 from grader.sandbox.packages import installed
@@ -375,3 +378,248 @@ def test_what_is_random_is_the_same_in_every_run(pack: Pack, name: str) -> None:
             records.append(told(runner.grade(submission(source))))
     assert records[0] == records[1]
     assert records[0]["status"] == "failed"
+
+
+# --- small calls after a failure --------------------------------------------------------------
+
+# In a call of the influence map and in no other.
+IN_THE_MAP = "x.shape == (3, 2) and w.shape == (2, 2) and (w == 1).all()"
+
+
+def in_the_map(act: str) -> str:
+    """A wrong submission that does something more when its influence is looked at."""
+    return f"import os, sys, time\n{WRONG}".replace(
+        "    return", f"    if {IN_THE_MAP}:\n        {act}\n    return"
+    )
+
+
+@pytest.fixture
+def phases(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names of the phases of every execution."""
+    seen: list[list[str]] = []
+
+    def recorded(server: Any, program: Any, phases: Any, *rest: Any, **options: Any) -> Execution:
+        seen.append([phase.name for phase in phases])
+        return execute(server, program, phases, *rest, **options)
+
+    monkeypatch.setattr(runner_module, "execute", recorded)
+    return seen
+
+
+def marks(result: Result) -> Any:
+    """Everything that is decided, without what is found out afterwards."""
+    return told(replace(result, influence=None, counterexample=None))
+
+
+@pytest.mark.parametrize("name", ["bob", "cem", "fay", "hal"])
+def test_small_calls_are_made_after_a_failure(
+    stepped_runner: Runner, phases: list[list[str]], name: str
+) -> None:
+    result = stepped_runner.grade(submission(SOURCES[name], name))
+    assert phases == [["public", "hidden"], ["follow_up"]]
+    assert result.status == "failed"
+    if name == "bob":
+        assert result.diagnoses[0]["ids"] == ["mean_of_batch"]
+        assert result.influence is not None and result.influence["obtained"] == ["111"] * 6
+        assert result.counterexample is not None
+        assert result.counterexample["misconception"] == "mean_of_batch"
+        assert "from bob import row_scale" in result.counterexample["snippet"]
+
+
+NO_MORE = {
+    "passes": RIGHT,
+    "prints": RIGHT + "print('x')\n",
+    "cannot_be_parsed": SOURCES["dot"],
+    "cannot_be_loaded": "1 / 0\n",
+    "defines_nothing": "x = 1\n",
+    "ends_in_a_call": SOURCES["eve"],
+    "takes_too_long": "def row_scale(x, w, factor):\n    while True: pass\n",
+    "sleeps": "import time\ndef row_scale(x, w, factor): time.sleep(60)\n",
+    "takes_too_much": "def row_scale(x, w, factor): return bytearray(1 << 40)\n",
+    "too_long_once": WRONG.replace("    return", "    while len(x) == 0: pass\n    return"),
+    "helper_alone": SOURCES["gil"],
+}
+
+
+@pytest.mark.parametrize("name", NO_MORE)
+def test_no_small_calls_are_made_where_they_tell_nothing_or_take_as_long_again(
+    stepped_runner: Runner, phases: list[list[str]], name: str
+) -> None:
+    result = stepped_runner.grade(submission(NO_MORE[name]))
+    assert ["follow_up"] not in phases and len(phases) <= 1
+    assert (result.influence, result.counterexample) == (None, None)
+    assert (result.status == "passed") == (name in ("passes", "prints"))
+
+
+def test_an_unreadable_file_runs_nothing(stepped_runner: Runner, phases: list[list[str]]) -> None:
+    stepped_runner.grade(submission(None, problem="The file is empty."))
+    assert phases == []
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_sandbox_that_fails_in_a_small_call_costs_nothing(
+    stepped: Pack, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
+    left = [failures]
+
+    def failing(server: Any, program: Any, phases: Any, *rest: Any, **options: Any) -> Execution:
+        if phases[0].name == "follow_up" and left[0]:
+            left[0] -= 1
+            raise SandboxError("the server has ended")
+        return execute(server, program, phases, *rest, **options)
+
+    with Runner(stepped) as runner:
+        right = runner.grade(submission(WRONG))
+        monkeypatch.setattr(runner_module, "execute", failing)
+        result = runner.grade(submission(WRONG))
+        assert left == [0]
+        assert marks(result) == marks(right)
+        # It is tried once more; after that the record goes without.
+        assert (told(result) == told(right)) == (failures == 1)
+        assert told(runner.grade(submission(WRONG))) == told(right)
+
+
+def test_a_server_that_is_killed_before_the_small_calls_is_replaced(
+    stepped: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose = runner_module.choose
+    with Runner(stepped) as runner:
+        right = runner.grade(submission(WRONG))
+
+        def killing(*rest: Any) -> Any:
+            os.kill(runner.start().pid, signal.SIGKILL)
+            return choose(*rest)
+
+        monkeypatch.setattr(runner_module, "choose", killing)
+        assert told(runner.grade(submission(WRONG))) == told(right)
+
+
+@pytest.mark.parametrize("where", ["choose", "complete"])
+def test_a_fault_of_ours_after_the_marks_leaves_them(
+    stepped_runner: Runner, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    right = stepped_runner.grade(submission(WRONG))
+
+    def fail(*rest: Any) -> Any:
+        raise ZeroDivisionError("a secret of the pack")
+
+    monkeypatch.setattr(runner_module, where, fail)
+    result = stepped_runner.grade(submission(WRONG))
+    assert marks(replace(result, undiagnosed="")) == marks(right)
+    assert "ZeroDivisionError" in result.undiagnosed and "secret" not in result.undiagnosed
+
+
+HARM = {
+    "crashes": "os._exit(1)",
+    "aborts": "os.abort()",
+    "exits": "sys.exit('x')",
+    "raises": "raise ValueError('x')",
+    "prints": "print('y' * 100000)",
+    "closes_streams": "sys.stdout.close(); os.close(1)",
+    "mutates": "x[:] = w[:] = 0",
+    "sleeps": "time.sleep(60)",
+    "sleeps_a_little": "time.sleep(0.01)",
+    "spins": "while True: pass",
+    "takes_memory": "return bytearray(1 << 40)",
+    "returns_much": "return np.zeros((1000, 1000))",
+    "returns_nothing": "return None",
+    "returns_odd_things": "return [object(), x]",
+    "returns_nan": "return x * np.nan",
+}
+
+
+@pytest.mark.parametrize("name", HARM)
+def test_what_a_small_call_does_changes_no_marks_and_no_diagnosis(
+    stepped_runner: Runner, phases: list[list[str]], name: str
+) -> None:
+    right = stepped_runner.grade(submission(in_the_map("pass")))
+    result = stepped_runner.grade(submission(in_the_map(HARM[name])))
+    assert phases == [["public", "hidden"], ["follow_up"]] * 2
+    assert marks(result) == marks(right), "what is said of it is what is said of the others"
+    assert result.diagnoses[0]["ids"] == ["mean_of_batch"]
+    again: Result = Result.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert told(again) == told(result)
+    assert stepped_runner.grade(submission(RIGHT)).status == "passed"
+
+
+def test_what_small_calls_print_reaches_no_record(stepped_runner: Runner) -> None:
+    act = "print('only seen in the map'); print('nor this', file=sys.stderr)"
+    result = stepped_runner.grade(submission(in_the_map(act)))
+    assert result.influence is not None and "?" not in "".join(result.influence["obtained"])
+    for text in ("only seen in the map", "nor this"):
+        assert text not in json.dumps(result.to_dict())
+        assert text not in json.dumps(result.for_student().to_dict())
+
+
+def test_what_is_printed_at_loading_is_told_once(stepped_runner: Runner) -> None:
+    result = stepped_runner.grade(submission("print('loaded')\n" + WRONG))
+    assert result.influence is not None
+    assert json.dumps(result.to_dict()).count("loaded") == 1
+
+
+def test_time_of_small_calls_is_counted_but_not_as_time_of_calls(
+    stepped: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Runner(stepped) as runner:
+        busy = in_the_map("for _ in range(200_000): pass")
+        with_calls = runner.grade(submission(busy)).timing
+        monkeypatch.setattr(runner_module, "choose", lambda *rest: None)
+        without = runner.grade(submission(busy)).timing
+    assert with_calls.cpu_s > without.cpu_s > 0
+    assert with_calls.wall_s > 0
+
+
+def test_the_same_submission_gets_the_same_record_every_time(stepped: Pack) -> None:
+    sources = {"wrong": WRONG, "unknown": RIGHT.replace("(1 +", "(2 +"), "mutates": SOURCES["cem"]}
+    with Runner(stepped) as runner:
+        records = [
+            {name: told(runner.grade(submission(s))) for name, s in sources.items()} for _ in range(10)
+        ]
+    assert all(record == records[0] for record in records)
+    assert all(record["counterexample"] for record in records[0].values())
+    assert all(record["influence"] for record in records[0].values())
+
+
+def test_two_workers_give_the_same_records_ten_times(stepped: Pack) -> None:
+    sources = {
+        "wrong": WRONG,
+        "unknown": RIGHT.replace("(1 +", "(2 +"),
+        "mutates": SOURCES["cem"],
+        "ok": RIGHT,
+    }
+    handed_in = [submission(s, f"{name}{n:02}") for n in range(10) for name, s in sources.items()]
+    records: dict[str, list[dict[str, Any]]] = {name: [] for name in sources}
+    for result in grade_all(stepped, handed_in, workers=2):
+        found = told(whole(result))
+        name = found.pop("submission")["id"]
+        # A submission's name is in its text to paste.
+        text = json.dumps(found).replace(name, "ann")
+        records[name[:-2]].append(json.loads(text))
+    with Runner(stepped) as runner:
+        for name, source in sources.items():
+            alone = told(runner.grade(submission(source)))
+            alone.pop("submission")
+            assert len(records[name]) == 10
+            assert all(record == alone for record in records[name]), name
+
+
+# --- a damaged pack ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["known_data", "follow_data"])
+def test_a_pack_whose_further_parts_are_damaged_costs_no_marks(stepped: Pack, part: str) -> None:
+    handed_in = {name: SOURCES[name] for name in ("ann", "bob", "cem", "dot", "fay")}
+    with Runner(stepped) as runner:
+        right = {name: runner.grade(submission(s, name)) for name, s in handed_in.items()}
+    whole_part: Mapping[str, bytes] = getattr(stepped, part)
+    for tensor in ("meta", "pairs") if part == "known_data" else ("meta", "block"):
+        cut = whole_part[tensor][: len(whole_part[tensor]) // 2]
+        broken = replace(stepped, **{part: {**whole_part, tensor: cut}})  # type: ignore[arg-type]
+        with Runner(broken) as runner:
+            for name, source in handed_in.items():
+                result = runner.grade(submission(source, name))
+                assert (result.status, result.score) == (right[name].status, right[name].score)
+                assert [c.verdict for c in result.cases] == [c.verdict for c in right[name].cases]
+                assert result.message == right[name].message
+                failed = result.status == "failed"
+                assert ("The search for the mistake failed (GraderError)" in result.undiagnosed) == failed

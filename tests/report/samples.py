@@ -431,6 +431,7 @@ def influence(examples: int, positions: int) -> dict[str, Any]:
     return {
         "argument": "input_ids",
         "shape": [examples, positions],
+        "axes": ["N", "T"],
         "obtained": signs(True),
         "expected": signs(False),
         "message": "A token should reach every position of its example.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,7 +41,7 @@ from test_terminal import hostile, shown
 from grader.report import influence_markup as drawing
 from grader.report.advice import read_advice
 from grader.report.html import student_page, teacher_page
-from grader.report.influence import InfluenceMap, read_influence
+from grader.report.influence import read_influence
 from grader.report.values import differing, slices
 from grader.result import Result
 from grader.summary import Summary
@@ -281,17 +283,16 @@ def test_equal_matrices_stand_together_in_words_where_there_are_any() -> None:
 @st.composite
 def maps(draw: st.DrawFn) -> dict[str, Any]:
     shape = draw(st.sampled_from([[1, 2], [2, 2], [2, 4], [3, 1], [5], [2, 2, 2]]))
-    size = 1
-    for length in shape:
-        size *= length
-    rows = st.lists(st.text("10?", min_size=size, max_size=size), min_size=size, max_size=size)
+    size = math.prod(shape)
+    columns = draw(st.just(size) | st.integers(1, 9))
+    rows = st.lists(st.text("10?", min_size=columns, max_size=columns), min_size=size, max_size=size)
     return {
         "argument": "x",
         "shape": shape,
         "obtained": draw(rows),
         "expected": draw(rows),
         "message": "A message.",
-    }
+    } | draw(st.sampled_from([{}, {"axes": ["N", "T", "D"][: len(shape)]}]))
 
 
 def cells(signs: list[str], sign: str) -> set[tuple[int, int]]:
@@ -308,7 +309,7 @@ def drawn(svg: str, kind: str, inset: int = 0) -> set[tuple[int, int]]:
     (path,) = re.findall(rf'<path class="{kind}" d="([^"]*)"', svg) or [""]
     found = set()
     for x, y, width in re.findall(r"M(\d+) (\d+)[hl](\d+)", path):
-        row, column = ((int(y) - drawing.TOP - inset) / drawing.CELL, (int(x) - drawing.LEFT - inset))
+        row, column = (int(y) - inset) / drawing.CELL, int(x) - inset
         count = max(int(width) // drawing.CELL, 1)
         for at in range(count):
             found.add((int(row), column // drawing.CELL + at))
@@ -338,9 +339,9 @@ def test_a_terminal_shows_every_cell_as_it_is(data: dict[str, Any], width: int) 
     if not wrong(data):
         return
     lines = shown(replace(failing(), influence=data), width=width).splitlines()
-    (begin,) = [n for n, line in enumerate(lines) if re.search(r"\byours +0 ", line)]
+    (begin,) = [n for n, line in enumerate(lines) if re.search(r"\byours +0\b", line)]
     found: dict[str, list[list[str]]] = {"obtained": [], "expected": []}
-    size = len(data["obtained"])
+    size, columns = len(data["obtained"]), len(data["obtained"][0])
     cell = r"(?:██|··|█!|·!|\?!|\? ?)"
     for line in lines[begin + 1 :]:
         if "─" in line:
@@ -348,7 +349,7 @@ def test_a_terminal_shows_every_cell_as_it_is(data: dict[str, Any], width: int) 
         if len(found["obtained"]) == size:
             break
         padded = line.replace("│", "") + " "
-        halves = re.findall(rf"(?:\d|\)) +((?:{cell}){{{size}}})", padded)
+        halves = re.findall(rf"(?:\d|\)) +((?:{cell}){{{columns}}})", padded)
         assert len(halves) == 2, line
         for key, half in zip(found, halves, strict=True):
             found[key].append(re.findall(cell, half))
@@ -365,21 +366,133 @@ def test_the_words_count_what_differs(data: dict[str, Any]) -> None:
     found = read_influence(data)
     if found is None:
         return
-    count, of = re.findall(r"in (\d+) of (\d+) cells", found.words)[0]
-    assert (int(count), int(of)) == (len(wrong(data)), len(data["expected"]) ** 2)
-    kinds = re.findall(r"(?:: |; )(\d+) row", found.words)
+    words = found.words()
+    count, of = re.findall(r"in (\d+) of (\d+) cells", words)[0]
+    assert (int(count), int(of)) == (len(wrong(data)), len("".join(data["expected"])))
+    kinds = re.findall(r"(?:: |; )(\d+) row", words)
     assert sum(map(int, kinds)) == len(wrong(data))
-    assert found.words.count(" by ") == (len(wrong(data)) if len(wrong(data)) <= 12 else 0)
+    assert words.count(" by ") == (len(wrong(data)) if len(wrong(data)) <= 12 else 0)
 
 
-def test_the_words_name_the_cells_by_example_and_position() -> None:
-    found = InfluenceMap("x", (1, 2), ("10", "1?"), ("11", "01"), "")
-    assert found.words == (
+def test_the_words_name_the_cells_by_their_index() -> None:
+    data = influence(1, 2) | {"obtained": ["10", "1?"], "expected": ["11", "01"]}
+    told = (
         "Yours differs from the right map in 3 of 4 cells: 1 row that should move stays ((0, 1) by (0, 0)); "
         "1 row that should stay moves ((0, 0) by (0, 1)); 1 row is without an answer ((0, 1) by (0, 1))."
     )
-    data = {**vars(found), "shape": [1, 2]}
-    assert found.words in plain(student_page(replace(failing(), influence=data)))
+    assert told in plain(student_page(replace(failing(), influence=data)))
+
+
+def test_the_words_name_rows_by_their_number_where_there_is_not_one_for_each_element() -> None:
+    data = influence(1, 2) | {"obtained": ["101", "110"], "expected": ["111", "010"]}
+    told = (
+        "Yours differs from the right map in 2 of 6 cells: 1 row that should move stays (row 1 by (0, 0)); "
+        "1 row that should stay moves (row 0 by (0, 1))."
+    )
+    assert told in plain(student_page(replace(failing(), influence=data)))
+
+
+def labels(svg: str, x: str = r"-?[\d.]+", y: str = r"-?[\d.]+") -> list[str]:
+    """The texts of a drawing at places."""
+    return re.findall(rf'<text[^>]* x="{x}" y="{y}">([^<]*)</text>', svg)
+
+
+def svg_of(data: Mapping[str, Any]) -> str:
+    return section(student_page(replace(failing(), influence=data))).split("<svg")[1]
+
+
+NUMBERS, GROUPS = "-7", "-25"
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "columns", "groups", "numbers", "read"),
+    [
+        ([2, 3], ["N", "T"], 6, ["N = 0", "N = 1"], "012012", "; both go by (N, T)."),
+        ([2, 3], ["rows", "D"], 6, ["rows = 0", "rows = 1"], "012012", "; both go by (rows, D)."),
+        ([2, 3], ["num_heads", "D"], 6, ["(0, …)", "(1, …)"], "012012", "; both go by (num_heads, D)."),
+        ([2, 3], None, 6, ["(0, …)", "(1, …)"], "012012", "; both go by their index."),
+        ([3, 1], ["N", "D"], 3, ["0", "1", "2"], "000", "; both go by (N, D)."),
+        ([1, 2, 2], ["N", "T", "D"], 4, ["0, 0", "0, 1"], "0101", "; both go by (N, T, D)."),
+        ([3, 2], ["N", "D"], 3, [], "012", ". Elements go by (N, D), rows of the answer by their number."),
+        ([3], ["N"], 3, [], "012", "; both go by N."),
+        ([3], None, 1, [], "0", ". Elements go by their index, rows of the answer by their number."),
+    ],
+)
+def test_rows_and_columns_go_by_the_names_of_the_axes(
+    shape: list[int], axes: Any, columns: int, groups: list[str], numbers: str, read: str
+) -> None:
+    rows = math.prod(shape)
+    data = {"argument": "x", "shape": shape, "axes": axes, "message": "A message."}
+    data |= {"obtained": ["0" * columns] * rows, "expected": ["1" * columns] * rows}
+    svg = svg_of(data)
+    assert labels(svg, y=GROUPS) == groups
+    assert "".join(labels(svg, y=NUMBERS)) == numbers
+    elements = [str(index if len(shape) > 1 else index[0]) for index in itertools.product(*map(range, shape))]
+    assert labels(svg, x="-6") == elements
+    assert f"a column a row of the answer{read}" in plain(student_page(replace(failing(), influence=data)))
+    by = "index" if axes is None else read.split("by ")[1].split(", rows")[0].rstrip(".")
+    both = f"row: element, column: answer's row, both by {by};"
+    apart = f"row: element, by {by}; column: answer's row;"
+    assert (both if "both" in read else apart) in shown(replace(failing(), influence=data), width=120)
+
+
+@given(maps())
+def test_everything_of_a_drawing_is_inside_it(data: dict[str, Any]) -> None:
+    if not wrong(data):
+        return
+    svg = svg_of(data)
+    numbers = re.findall(r'viewBox="(\S+) (\S+) (\S+) (\S+)" width="(\S+)" height="(\S+)"', svg)[0]
+    left, top, width, height, *size = map(int, numbers)
+    assert [width, height] == size
+    for kind, x, y, text in re.findall(r'<text( class="end")? x="(\S+)" y="(\S+)">([^<]*)<', svg):
+        begin = float(x) - len(text) * 6 * (1 if kind else 0.5)
+        assert left <= begin and begin + len(text) * 6 <= left + width
+        assert top + 10 <= float(y) <= top + height
+    columns, rows = len(data["expected"][0]), len(data["expected"])
+    assert f"M0 0h{columns * drawing.CELL}v{rows * drawing.CELL}" in svg
+    assert (left + width, top + height) == (columns * drawing.CELL + 2, rows * drawing.CELL + 2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns", "across", "down"),
+    [([2, 3], 6, [3], [3]), ([3, 2], 3, [2, 4], []), ([4], 4, [], []), ([4], 2, [], []), ([1, 3], 5, [], [])],
+)
+def test_what_belongs_together_is_apart_from_the_rest(
+    shape: list[int], columns: int, across: list[int], down: list[int]
+) -> None:
+    rows = math.prod(shape)
+    signs = {"obtained": ["0" * columns] * rows, "expected": ["1" * columns] * rows}
+    svg = svg_of({"argument": "x", "shape": shape, "message": ""} | signs)
+    width, height = columns * drawing.CELL, rows * drawing.CELL
+    found = {}
+    for kind in ("lines", "border"):
+        (path,) = re.findall(rf'<path class="{kind}" d="([^"]*)"', svg)
+        path = path.removeprefix(f"M0 0h{width}v{height}h-{width}z")
+        level = [int(y) // drawing.CELL for y in re.findall(rf"M0 (\d+)h{width}(?!\d)", path)]
+        upright = [int(x) // drawing.CELL for x in re.findall(rf"M(\d+) 0v{height}(?!\d)", path)]
+        assert len(level) + len(upright) == path.count("M")
+        found[kind] = level, upright
+    assert found["border"] == (across, down)
+    assert [sorted(a + b) for a, b in zip(*found.values(), strict=True)] == [
+        list(range(1, rows)),
+        list(range(1, columns)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "axes", [None, "NT", [], ["N"], ["N", "T", "D"], ["N", 2], ["N", " "], ["N", "T" * 21]]
+)
+def test_axes_of_another_form_are_passed_over(axes: Any) -> None:
+    found, named = read_influence(influence(2, 2) | {"axes": axes}), read_influence(influence(2, 2))
+    assert found is not None and named is not None
+    assert (found.sides.axes, named.sides.axes) == ((), ("N", "T"))
+    assert replace(found, sides=named.sides) == named
+
+
+def test_a_record_without_names_of_axes_is_read() -> None:
+    data = influence(2, 2)
+    del data["axes"]
+    assert "both go by their index." in plain(student_page(replace(failing(), influence=data)))
 
 
 def test_a_map_that_is_right_is_not_shown() -> None:
@@ -387,13 +500,69 @@ def test_a_map_that_is_right_is_not_shown() -> None:
     assert "fix first" not in student_page(replace(failing(), influence=same))
 
 
-def test_a_large_map_goes_in_words_in_a_terminal_that_is_too_narrow() -> None:
+def test_a_large_map_is_left_out_in_a_terminal_that_is_too_narrow() -> None:
     record = replace(failing(), influence=influence(4, 9))
     for width in (60, 100, 200):
         out = shown(record, width=width)
-        assert ("Yours differs from the right map in" in out) == (width <= 60)
+        assert ("The maps are too wide for this window." in out) == (width <= 60)
+        assert "A token should reach every position" in out
         assert widest(out) <= width
-        assert ("██" in out) == (width > 60)
+        assert ("██" in out) == ("row: element" in out) == (width > 60)
+
+
+def test_a_terminal_counts_what_differs_where_nothing_else_tells_it() -> None:
+    signs = influence(4, 9)["expected"]
+    data = influence(4, 9) | {"obtained": ["0" + signs[0][1:], *signs[1:]], "message": ""}
+    out = " ".join(shown(replace(failing(), influence=data), width=60).split())
+    assert "Yours differs from the right map in 1 of 1296 cells: 1 row that should move stays." in out
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_a_terminal_says_how_maps_are_read_in_one_line_and_lists_no_cells(width: int) -> None:
+    signs = influence(2, 4)["expected"]
+    data = influence(2, 4) | {"obtained": ["00000000", *signs[1:]]}
+    lines = shown(replace(failing(), influence=data), width=width).splitlines()
+    told = "row: element, column: answer's row, both by (N, T); ██ moved, ! wrong"
+    (place,) = [n for n, line in enumerate(lines) if "answer's row" in line]
+    assert lines[place].strip() == told and lines[place + 1] == ""
+    assert not any("differs from the right map" in line or " by (0, 0)" in line for line in lines)
+
+
+def test_a_terminal_sets_apart_what_belongs_together() -> None:
+    square = {"obtained": ["1100", "0100", "0011", "1011"], "expected": ["1100", "1100", "0011", "0011"]}
+    assert drawn_lines(influence(2, 2) | square) == [
+        "yours  0 1 │0 1     right  0 1 │0 1",
+        "(0, 0) ████│····    (0, 0) ████│····",
+        "(0, 1) ·!██│····    (0, 1) ████│····",
+        "       ────┼────           ────┼────",
+        "(1, 0) ····│████    (1, 0) ····│████",
+        "(1, 1) █!··│████    (1, 1) ····│████",
+    ]
+    other = {"obtained": ["10", "1?", "01", "01"], "expected": ["10", "10", "01", "01"]}
+    assert drawn_lines(influence(2, 2) | other) == [
+        "yours  0 1     right  0 1",
+        "(0, 0) ██··    (0, 0) ██··",
+        "(0, 1) ██?!    (0, 1) ██··",
+        "       ────           ────",
+        "(1, 0) ··██    (1, 0) ··██",
+        "(1, 1) ··██    (1, 1) ··██",
+    ]
+
+
+def drawn_lines(data: Mapping[str, Any]) -> list[str]:
+    """The lines of both maps in a terminal, without what is left of them."""
+    lines = shown(replace(failing(), influence=data), width=80).splitlines()
+    (begin,) = [n for n, line in enumerate(lines) if "yours  0" in line]
+    (end,) = [n for n, line in enumerate(lines) if "row: element" in line]
+    margin = lines[begin].index("yours")
+    return [line[margin:] for line in lines[begin:end]]
+
+
+def test_a_terminal_explains_the_sign_of_no_answer_where_there_is_one() -> None:
+    assert "! wrong, ? no answer" in shown(replace(failing(), influence=influence(2, 2)), width=100)
+    signs = influence(2, 2)["expected"]
+    data = influence(2, 2) | {"obtained": signs[::-1]}
+    assert "no answer" not in shown(replace(failing(), influence=data), width=100)
 
 
 @pytest.mark.parametrize(
@@ -406,6 +575,9 @@ def test_a_large_map_goes_in_words_in_a_terminal_that_is_too_narrow() -> None:
         {"shape": 4},
         {"obtained": None},
         {"obtained": ["11"] * 4},
+        {"obtained": [""] * 4, "expected": [""] * 4},
+        {"obtained": ["0" * 41] * 4, "expected": ["1" * 41] * 4},
+        {"shape": [41], "obtained": ["0"] * 41, "expected": ["1"] * 41},
         {"obtained": ["1111"] * 3},
         {"expected": ["111x"] * 4},
         {"expected": "1111"},
@@ -414,6 +586,13 @@ def test_a_large_map_goes_in_words_in_a_terminal_that_is_too_narrow() -> None:
 def test_maps_of_another_form_are_passed_over(odd: dict[str, Any]) -> None:
     assert read_influence(influence(2, 2)) is not None
     assert read_influence(influence(2, 2) | odd) is None
+
+
+def test_a_map_may_have_forty_rows_and_columns() -> None:
+    data = influence(5, 8)
+    for columns in (1, 39, 40):
+        signs = {"obtained": ["0" * columns] * 40, "expected": ["1" * columns] * 40}
+        assert read_influence(data | signs) is not None
 
 
 # --- Terminal -------------------------------------------------------------------------------------
@@ -469,7 +648,7 @@ def planted(text: str) -> Result:
             snippet=text,
             trace={"step": text, "title": text, "obtained": [array], "expected": array, "times": 2},
         ),
-        influence=influence(2, 2) | {"argument": text, "message": text},
+        influence=influence(2, 2) | {"argument": text, "message": text, "axes": [text[:20] or "N"] * 2},
     )
 
 
@@ -521,6 +700,8 @@ def test_no_value_breaks_a_page_or_a_terminal(one: Any, other: Any) -> None:
         replace(failing(), counterexample=example),
         replace(failing(), counterexample=dict.fromkeys(example, one)),
         replace(failing(), influence=dict.fromkeys(("shape", "obtained", "expected", "argument"), one)),
+        replace(failing(), influence=influence(2, 2) | {"axes": one}),
+        replace(failing(), influence=influence(2, 2) | {"axes": [one, other]}),
     ):
         assert_inert(student_page(record))
         assert shown(record)
