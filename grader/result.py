@@ -229,7 +229,7 @@ class Result:
     ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
     ``output`` is what was printed up to the last public call; ``hidden_output`` what came after it.
 
-    None of the following tells anything of hidden cases:
+    None of the following shows an input or a value of a hidden case:
 
     - ``diagnoses``: named mistakes: ``ids`` (two for a pair), ``title``, ``clause``, ``fits``, ``of`` (a
       number of cases), ``message``, ``pages``. Of those with ``of`` above 0 one holds; all others

@@ -61,7 +61,11 @@ def _first_part(model: StepModel, mistake: Misconception, found: Counterexample)
         times[name] = times.get(name, 0) + 1
         if name != other_name:
             return None
-        key, one, two = _differing(expected, obtained)
+        try:
+            key, one, two = _differing(expected, obtained)
+        except TypeError:
+            # It can't be said whether this step is the first.
+            return None
         if one is None:
             continue
         if max(np.size(one), np.size(two)) > MOST_VALUES:
@@ -81,22 +85,28 @@ def _first_part(model: StepModel, mistake: Misconception, found: Counterexample)
 
 
 def _differing(expected: Any, obtained: Any) -> tuple[str, Any, Any]:
-    """Name, right and wrong value of what differs in two outputs of a step; None twice if nothing does."""
+    """Name, right and wrong value of what differs in two outputs of a step; None twice if nothing does.
+
+    Raises:
+        TypeError: They are neither numbers nor arrays of numbers, or the same things.
+    """
     if isinstance(expected, dict) and isinstance(obtained, dict):
         for key, value in expected.items():
             _, one, two = _differing(value, obtained.get(key))
             if one is not None:
                 return key, one, two
         return "", None, None
-    if isinstance(expected, np.ndarray | list) and isinstance(obtained, np.ndarray | list):
-        one, two = np.asarray(expected), np.asarray(obtained)
-        if one.shape == two.shape and one.dtype.kind in "fiub" and two.dtype.kind in "fiub":
-            both = np.stack([one, two]).astype(np.float64)
-            scale = float(np.max(np.abs(both[np.isfinite(both)]), initial=0.0))
-            if np.allclose(both[0], both[1], rtol=0, atol=PARTED * scale, equal_nan=True):
-                return "", None, None
-        return "", one, two
-    return "", None, None
+    one, two = np.asarray(expected), np.asarray(obtained)
+    if one.dtype.kind not in "fiub" or two.dtype.kind not in "fiub":
+        if isinstance(expected, type | str | np.dtype) and expected == obtained:
+            return "", None, None
+        raise TypeError("these can't be compared")
+    if one.shape == two.shape:
+        both = np.stack([one, two]).astype(np.float64)
+        scale = float(np.max(np.abs(both[np.isfinite(both)]), initial=0.0))
+        if np.allclose(both[0], both[1], rtol=0, atol=PARTED * scale, equal_nan=True):
+            return "", None, None
+    return "", one, two
 
 
 def _trace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ WIDENING = 10.0
 CHAOTIC = 1e-2
 # In how many calls of a phase an answer is looked for that tells a pair from either of its mistakes.
 TRIES = 3
+# How many answers are kept of a pair: one that tells it from its mistakes, and those to the smallest calls.
+KEPT = 3
 # A step's output that changes by less than this share of its magnitude looks as before.
 UNNOTICED = 1e-6
 # The relative change by which the output of a step is varied to see where it matters.
@@ -119,6 +122,24 @@ class _Phase:
         if step not in self._prepared:
             self._prepared[step] = prepare(self.plan[step], self.block)
         return call(entry, self._prepared[step])
+
+    def pair_row(self, entry: Callable[..., Any], step: int, a: int, b: int, *, writes: bool) -> _Row:
+        """The answer of two mistakes together to one call."""
+        outcome = self.answer(entry, step, writes=writes)
+        widening = max(self.widening[a, step], self.widening[b, step])
+        return self.row(step, fingerprint(outcome), widening)
+
+    @cached_property
+    def smallest(self) -> list[int]:
+        """Calls of compared cases, the smallest first."""
+
+        def size(step: int) -> int:
+            placed = self.plan[step]
+            return (
+                0 if isinstance(placed, int) else sum(a.length for a in placed if isinstance(a, PlacedArray))
+            )
+
+        return sorted(self.whole, key=lambda s: (size(s), s))
 
     def is_right(self, step: int, outcome: StepOutcome, print_: Fingerprint) -> bool:
         """Whether an outcome is the right one as far as rounding lets one tell."""
@@ -345,7 +366,7 @@ def _pairs(
 ) -> tuple[NDArray[np.uint16], dict[str, _Pairs]]:
     """The pairs that go together and show beside each other, with an answer of each."""
     kept: list[tuple[int, int]] = []
-    stored: dict[str, list[tuple[int, _Row] | None]] = {name: [] for name in tables}
+    stored: dict[str, list[list[tuple[int, _Row]]]] = {name: [] for name in tables}
     alone = {name: _shown(table) for name, table in tables.items()}
     order = {name: _busiest(table, alone[name]) for name, table in tables.items()}
     for a, b in itertools.combinations(range(len(mistakes)), 2):
@@ -356,7 +377,7 @@ def _pairs(
             continue
         entry = model.entry(changes)
         writes = bool(known[a].overwritten or known[b].overwritten)
-        found: dict[str, tuple[int, _Row] | None] = {}
+        found: dict[str, list[tuple[int, _Row]]] = {}
         meet = False
         solo = [False, False]
         for name, table in tables.items():
@@ -368,7 +389,12 @@ def _pairs(
             meet = meet or bool(steps)
             # An answer in an earlier phase is enough.
             needed = not any(found.values())
-            found[name] = _telling(table, entry, steps, a, b, writes=writes) if needed else None
+            found[name] = []
+            if needed and (told := _telling(table, entry, steps, a, b, writes=writes)):
+                # Few mistakes go wrong in the same way on small inputs as well.
+                small = [s for s in table.smallest if both[s] and s != told[0]][: KEPT - 1]
+                rows = [(s, table.pair_row(entry, s, a, b, writes=writes)) for s in small]
+                found[name] = [told, *rows]
         # Where they never meet, each must show alone; where they do, the two must not look like one of them.
         if any(found.values()) or (not meet and all(solo)):
             kept.append((a, b))
@@ -396,9 +422,7 @@ def _telling(
 ) -> tuple[int, _Row] | None:
     """A step whose answer is another one than that of either mistake alone, and that answer."""
     for step in steps:
-        outcome = table.answer(entry, step, writes=writes)
-        widening = max(table.widening[a, step], table.widening[b, step])
-        row = table.row(step, fingerprint(outcome), widening)
+        row = table.pair_row(entry, step, a, b, writes=writes)
         if not any(_close(row, table.rows[step][table.index[m, step]]) for m in (a, b)):
             return step, row
     return None
@@ -409,20 +433,20 @@ def _close(one: _Row, other: _Row) -> bool:
     return one.kind == other.kind and bool(np.max(np.abs(one.values - other.values)) <= width)
 
 
-def _as_arrays(pairs: Sequence[tuple[int, _Row] | None]) -> _Pairs:
+def _as_arrays(pairs: Sequence[Sequence[tuple[int, _Row]]]) -> _Pairs:
+    count = len(pairs), KEPT
     made = _Pairs(
-        np.full(len(pairs), NONE, np.uint16),
-        np.zeros((len(pairs), PROJECTIONS), np.float32),
-        np.zeros(len(pairs), np.uint16),
-        np.zeros(len(pairs), np.float32),
+        np.full(count, NONE, np.uint16),
+        np.zeros((*count, PROJECTIONS), np.float32),
+        np.zeros(count, np.uint16),
+        np.zeros(count, np.float32),
     )
-    for number, found in enumerate(pairs):
-        if found is not None:
-            step, row = found
-            made.steps[number] = step
-            made.rows[number] = row.values
-            made.kinds[number] = row.kind
-            made.widths[number] = row.width
+    for number, rows in enumerate(pairs):
+        for place, (step, row) in enumerate(rows):
+            made.steps[number, place] = step
+            made.rows[number, place] = row.values
+            made.kinds[number, place] = row.kind
+            made.widths[number, place] = row.width
     return made
 
 

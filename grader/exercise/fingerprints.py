@@ -23,7 +23,7 @@ PROJECTIONS = 8
 # An answer with larger elements has no projections that single precision can hold.
 HUGE = 1e30
 # Of larger answers only the form is kept.
-MOST_ELEMENTS = 1 << 16
+MOST_ELEMENTS = 1 << 14
 # The family of dtypes that says an answer is made of floats.
 FLOATS = "float"
 
@@ -44,7 +44,7 @@ class Fingerprint(NamedTuple):
     scale: float
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def signs(length: int) -> NDArray[np.float64]:
     """(8, length): the vectors for answers with this many elements, of Euclidean length 1."""
     words = np.random.PCG64(length).random_raw(-(-PROJECTIONS * length // 64) or 1)

@@ -2,7 +2,7 @@
 
 For every step of a phase there is a short list of the different answers that known mistakes give to it, as
 fingerprints; a mistake is a row of numbers into these lists, 0 where its answer is the right one. Of two
-mistakes together one answer is kept, to a step on which both of them show: on those where one shows, the
+mistakes together a few answers are kept, to steps on which both of them show: on those where one shows, the
 answer is that of the one, and elsewhere it is right.
 """
 
@@ -51,7 +51,7 @@ class KnownMistake:
 class PhasePrints:
     """Fingerprints of one phase.
 
-    S steps, R different answers, K known mistakes, P pairs, F small errors.
+    S steps, R different answers, K known mistakes, P pairs, Q answers kept of each, F small errors.
 
     Attributes:
         kinds: The kinds of answers that occur.
@@ -61,8 +61,8 @@ class PhasePrints:
         widths: (R,) how far a projection may lie off.
         index: (K, S) the answer of each mistake among those to the step, or `UNSTABLE`.
         touched: (K, S) the mistake changes what a step of the right model gives, seen in the answer or not.
-        pair_steps: (P,) the step whose answer is kept, or `NONE`.
-        pair_rows, pair_kinds, pair_widths: (P, 8), (P,), (P,) as above.
+        pair_steps: (P, Q) the steps whose answers are kept, or `NONE`.
+        pair_rows, pair_kinds, pair_widths: (P, Q, 8), (P, Q), (P, Q) as above.
         small: (F, S, 8) change of the projections by a small error, relative to the answer's magnitude.
     """
 

@@ -104,20 +104,27 @@ class Misconceptions:
         """
 
         def decorate(function: Function) -> Function:
-            code = function.__code__
+            code = getattr(function, "__code__", None)
+            if code is None:
+                raise GraderError(f"{function!r} is no function that is defined by def")
             where = f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}"
             title, page = read_page(inspect.getdoc(function) or "", where)
 
             def make() -> Mapping[str, Function]:
                 return {step: function} if step is not None else function()
 
+            try:
+                steps = tuple(make())
+            except Exception as error:
+                told = f"{type(error).__name__}: {error}"
+                raise GraderError(f"{where}: expected changes of steps by name; it raises {told}") from error
             self._put(
                 Misconception(
                     id=function.__name__,
                     title=title,
                     clause=clause,
                     page=page,
-                    steps=tuple(make()),
+                    steps=steps,
                     make=make,
                     stateful=stateful,
                     small=small,

@@ -198,7 +198,9 @@ def dump(
         f"phase.{name}": np.frombuffer(block, np.uint8) for name, block in sorted(blocks.items())
     }
     tensors |= {
-        f"expected.{name}": np.ascontiguousarray(a, np.float64) for name, a in sorted(expected.items())
+        # numpy makes one axis of none where an array has to be contiguous.
+        f"expected.{name}": np.ascontiguousarray(a, np.float64).reshape(a.shape)
+        for name, a in sorted(expected.items())
     }
     tensors |= {f"known.{name}": a for name, a in mistakes.to_tensors(known).items()}
     if follow is not None:

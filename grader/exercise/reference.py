@@ -37,10 +37,12 @@ def load_module(folder: Path, module: str) -> ModuleType:
         sys.modules[package] = parent
     try:
         return importlib.import_module(f"{package}.{module}")
+    except GraderError:
+        raise
     except ModuleNotFoundError as error:
         extra = "; install mlm-grader[author]" if error.name in ("torch", "hypothesis") else ""
         raise GraderError(f"{path} can't be imported: {error}{extra}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise GraderError(f"{path} can't be imported: {type(error).__name__}: {error}") from error
 
 

@@ -47,12 +47,14 @@ class Finding:
         of: On how many cases it could be told.
         told_by: ``values``, or what the calls left behind: ``overwritten``, ``aliased``, ``unrepeatable``,
             ``half``.
+        left: Ids of failing cases that two mistakes together leave open.
     """
 
     mistakes: tuple[KnownMistake, ...]
     fits: int = 0
     of: int = 0
     told_by: str = "values"
+    left: frozenset[str] = frozenset()
 
 
 def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
@@ -96,7 +98,7 @@ def _best(
 
 
 def _finding(pack: Pack, fit: Fit) -> Finding:
-    return Finding(tuple(pack.known.mistakes[n] for n in fit.members), fit.fits, fit.of)
+    return Finding(tuple(pack.known.mistakes[n] for n in fit.members), fit.fits, fit.of, left=fit.left)
 
 
 def _possible(pack: Pack, fit: Fit, overwritten: Collection[str]) -> bool:
@@ -167,6 +169,7 @@ def as_record(finding: Finding, alternatives: int) -> dict[str, Any]:
         "clause": mistakes[0].clause,
         "fits": finding.fits,
         "of": finding.of,
+        "told_by": finding.told_by,
         "message": _message(finding, alternatives),
         "pages": [
             {"id": one.id, "title": one.title, "clause": one.clause, **vars(one.page)} for one in mistakes

@@ -97,18 +97,21 @@ PAGES: Mapping[str, Page] = {
 }
 
 
-def explain(pack: Pack, cases: Sequence[CaseResult], told: Collection[str]) -> list[dict[str, Any]]:
+def explain(
+    pack: Pack, cases: Sequence[CaseResult], told: Collection[str], left: Collection[str]
+) -> list[dict[str, Any]]:
     """An entry for each verdict that is not about values.
 
     Args:
         pack: The pack.
         cases: What was decided.
         told: Verdicts that a known mistake explains.
+        left: Ids of cases that it leaves open all the same.
     """
     found = []
     for verdict in TITLES:
-        failed = [c for c in cases if c.verdict == verdict]
-        if failed and verdict not in told:
+        failed = [c for c in cases if c.verdict == verdict and (verdict not in told or c.id in left)]
+        if failed:
             found.append(entry(verdict, failed[0].clause, _message(pack, cases, failed)))
     return found
 
@@ -123,6 +126,7 @@ def entry(verdict: str, clause: str, message: str) -> dict[str, Any]:
         "clause": clause,
         "fits": 0,
         "of": 0,
+        "told_by": "verdict",
         "message": message,
         "pages": [page],
     }

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.exercise.calls import PlacedArray
 from grader.exercise.fingerprints import Fingerprint, fingerprint, is_finite
 from grader.exercise.follow_up import Example, FollowUp
 from grader.exercise.influence import read_map
@@ -25,6 +26,8 @@ from grader.result import Result, Verdict
 
 # How many examples are run beside the influence map.
 MOST_EXAMPLES = 24
+# Blocks of calls that are kept for the next submission with the same mistake.
+MOST_KEPT = 64
 # An answer is wrong when it is off by more than this share of the right one's magnitude; examples are made so
 # that their mistakes do much more.
 WRONG = 1e-4
@@ -67,18 +70,22 @@ def choose(pack: Pack, result: Result) -> FollowUpCalls | None:
         ladder = [n for n, e in enumerate(follow.examples) if not e.misconception]
         wanted += same[: max(0, MOST_EXAMPLES - len(wanted) - len(ladder))] + ladder
     chosen = tuple(sorted(wanted[:MOST_EXAMPLES], key=lambda n: (follow.examples[n].numbers, n)))
-    key = ("follow_up", ",".join(map(str, chosen)), 0)
-    if key not in pack.texts:
-        rows = follow.plan
-        sizes = [8 * max(1, len(follow.examples[n].expected)) for n in chosen]
-        if follow.influence is not None:
-            # What the map's calls return is not larger than what their arguments hold.
-            calls = [a for step in rows[: follow.influence.calls] if not isinstance(step, int) for a in step]
-            largest = max((a.length for a in calls if not isinstance(a, int | float)), default=8)
-            sizes += [largest] * follow.influence.calls
-        pack.texts[key] = FollowUpCalls(follow.part(chosen), chosen, 2 * max(sizes), 2 * sum(sizes))
-    made: FollowUpCalls = pack.texts[key]
-    return made
+    kept: dict[tuple[int, ...], FollowUpCalls] = pack.texts.setdefault(("follow_up", "", 0), {})
+    if chosen not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[chosen] = _calls(follow, chosen)
+    return kept[chosen]
+
+
+def _calls(follow: FollowUp, chosen: tuple[int, ...]) -> FollowUpCalls:
+    sizes = [8 * max(1, len(follow.examples[n].expected)) for n in chosen]
+    if follow.influence is not None:
+        # What the map's calls return is not larger than what their arguments hold.
+        steps = [step for step in follow.plan[: follow.influence.calls] if not isinstance(step, int)]
+        lengths = [a.length for step in steps for a in step if isinstance(a, PlacedArray)]
+        sizes += [max(lengths, default=8)] * follow.influence.calls
+    return FollowUpCalls(follow.part(chosen), chosen, 2 * max(sizes), 2 * sum(sizes))
 
 
 def complete(
@@ -123,11 +130,13 @@ def _influence(follow: FollowUp, outcomes: Sequence[StepOutcome]) -> dict[str, A
         "axes": list(right.axes),
         "obtained": list(obtained),
         "expected": list(right.expected),
-        "message": _influence_message(right.argument, missing, extra),
+        "message": _influence_message(right.argument, missing, extra, sum(one == "?" for one, _ in pairs)),
     }
 
 
-def _influence_message(argument: str, missing: int, extra: int) -> str:
+def _influence_message(argument: str, missing: int, extra: int, unknown: int) -> str:
+    if unknown and not missing and not extra:
+        return f"Some changes of {argument} give no answer to look at; the others move what they should."
     if not missing and not extra:
         return f"Every element of {argument} moves the rows that it should move, and no others."
     said = []
@@ -141,10 +150,10 @@ def _influence_message(argument: str, missing: int, extra: int) -> str:
 def _matrix(outcome: StepOutcome) -> Array | None:
     value = outcome.value
     shape = getattr(value, "shape", ())
-    if outcome.state != "returned" or len(shape) < 1 or getattr(value, "data", None) is None:
+    if outcome.state != "returned" or getattr(value, "data", None) is None:
         return None
     answer = read_answer(outcome, shape, ("float64", "float32"))
-    return None if isinstance(answer, Refusal) else answer.astype(np.float64)
+    return None if isinstance(answer, Refusal) else np.atleast_1d(answer.astype(np.float64))
 
 
 def _counterexample(
@@ -178,7 +187,8 @@ def _counterexample(
 
 
 def _unrepeatable(result: Result) -> bool:
-    return any(case.verdict == "not_repeatable" for case in result.cases)
+    told = any(diagnosis["told_by"] == "unrepeatable" for diagnosis in result.diagnoses)
+    return told or any(case.verdict == "not_repeatable" for case in result.cases)
 
 
 def _same_failures(result: Result) -> set[tuple[str, Verdict]]:

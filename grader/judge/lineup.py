@@ -27,15 +27,20 @@ class Fit(NamedTuple):
         fits: On how many cases the answer is theirs.
         of: How many cases there are on which they or the submission are not right, without those on which
             what they answer is not known.
+        left: Ids of cases that are not right, and not as foreseen either: two mistakes may bring to light of
+            each other what neither shows alone.
     """
 
     members: tuple[int, ...]
     fits: int
     of: int
+    left: frozenset[str] = frozenset()
 
 
 # How many cases may differ from what a pair is foreseen to do there.
 FEW = 2
+# A pair that explains less than this share of what another one explains is no alternative.
+NEAR = 0.8
 
 
 class _Tally(NamedTuple):
@@ -151,6 +156,7 @@ class Lineup:
         self._cases = {
             name: [case.steps for case in cases if case.visibility == name] for name in self._phases
         }
+        self._ids = {name: [case.id for case in cases if case.visibility == name] for name in self._phases}
 
     @property
     def anything_wrong(self) -> bool:
@@ -184,11 +190,11 @@ class Lineup:
         general = np.zeros(len(members), bool)
         for name, phase in self._phases.items():
             kept, same = _kept_answers(phase)
-            possible &= same | ~kept
-            stored |= kept & same
+            possible &= (same | ~kept).all(axis=1)
+            stored |= (kept & same).any(axis=1)
             drawn = np.zeros(NONE + 1, bool)
             drawn[list(self._drawn[name])] = True
-            general |= kept & same & drawn[phase.prints.pair_steps]
+            general |= (kept & same & drawn[phase.prints.pair_steps]).any(axis=1)
         # Where no answer of the pair is kept, either mistake has to be seen by itself.
         seen = np.zeros(len(self.known.mistakes), bool)
         for phase in self._phases.values():
@@ -211,8 +217,23 @@ class Lineup:
         if not len(named):
             return []
         best = named[tally.open[named] == tally.open[named].min()]
+        # What explains far fewer answers than another pair does is no alternative to it.
+        best = best[tally.fits[best] >= NEAR * tally.fits[best].max()]
         fits = [int(tally.fits[n]) for n in best]
-        return [Fit((int(a[n]), int(b[n])), f, f) for n, f in zip(best, fits, strict=True)]
+        return [
+            Fit((int(a[n]), int(b[n])), f, f, self._left(int(a[n]), int(b[n])))
+            for n, f in zip(best, fits, strict=True)
+        ]
+
+    def _left(self, a: int, b: int) -> frozenset[str]:
+        """Ids of the cases that are not right and that a pair leaves open."""
+        left: set[str] = set()
+        for name, phase in self._phases.items():
+            first, second = phase.active[a], phase.active[b]
+            same = np.where(first, phase.match[a], np.where(second, phase.match[b], phase.right))
+            left_open = self._any(name, ~(first & second) & ~same & phase.run & ~phase.right)
+            left |= {self._ids[name][n] for n in np.flatnonzero(left_open)}
+        return frozenset(left)
 
     def _count(
         self, name: str, phase: _Phase, chosen: Numbers, a: Numbers, b: Numbers, tally: _Tally
@@ -230,9 +251,9 @@ class Lineup:
         certain |= foreseen & ~(phase.same_kind[a] | phase.same_kind[b])
         off = phase.run & ~phase.right
         known = foreseen & same
-        steps = phase.prints.pair_steps[chosen]
-        kept = np.flatnonzero(steps != NONE)
-        known[kept, steps[kept]] = True
+        for steps in phase.prints.pair_steps[chosen].T:
+            kept = np.flatnonzero(steps != NONE)
+            known[kept, steps[kept]] = True
         telling = self._any(name, first | second | off)
         told = self._all(name, known | ~phase.run)
         return _Tally(
@@ -265,13 +286,13 @@ class Lineup:
 
 
 def _kept_answers(phase: _Phase) -> tuple[Flags, Flags]:
-    """By pair: an answer of it was kept for a step that was run, and it is the submission's."""
+    """By pair and answer: it was kept for a step that was run, and it is the submission's."""
     prints = phase.prints
     kept = prints.pair_steps != NONE
     steps = np.where(kept, prints.pair_steps, 0).astype(np.intp)
     if not len(phase.run):
         return np.zeros_like(kept), np.ones_like(kept)
-    off = np.abs(prints.pair_rows - phase.values[steps]).max(axis=1, initial=0.0)
+    off = np.abs(prints.pair_rows - phase.values[steps]).max(axis=2, initial=0.0)
     same = (prints.pair_kinds == phase.kinds[steps]) & (off <= prints.pair_widths)
     # Whole numbers and the like say too little: many mistakes agree in them.
     says = np.array([FLOATS in kind for kind in prints.kinds] or [False])[prints.pair_kinds]

@@ -21,6 +21,8 @@ from grader.result import CaseResult
 # Relative errors below the first are those of float64, above the second they are looked into.
 EXACT = 1e-12
 NOTICED = 1e-9
+# By no more than this a constant is off that is rounded to float32, which is honest work.
+CONSTANT = 2.0**-24
 # How many cases have to be of either kind before anything is said.
 ENOUGH = 2
 # By how much of itself an error may lie off the foreseen line.
@@ -42,7 +44,7 @@ def looks_systematic(cases: Sequence[CaseResult], left_out: Collection[str]) -> 
     errors = [c.error.max_rel for c in passed if c.error and c.error.max_rel is not None]
     noticed = [e for e in errors if e > NOTICED]
     exact = sum(e <= EXACT for e in errors)
-    if len(noticed) < ENOUGH:
+    if len(noticed) < ENOUGH or max(noticed) < CONSTANT:
         return False
     return exact >= ENOUGH or max(noticed) < ALIKE * min(noticed)
 

@@ -130,11 +130,12 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
     by_values = [f for f in findings if f.told_by == "values"]
     records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
     told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
-    explained = explain(pack, result.cases, told)
-    values_open = not by_values and any(
-        c.verdict in ("wrong_value", "relation_violated") for c in result.cases
-    )
-    undiagnosed = NOTHING_FITS if values_open and pack.known.mistakes and not records else ""
+    left = frozenset.intersection(*(f.left for f in by_values)) if by_values else frozenset()
+    explained = explain(pack, result.cases, told, left)
+    open_values = any(c.verdict in ("wrong_value", "relation_violated") for c in result.cases)
+    # Chance and half precision explain wrong values; what happens to arguments does not.
+    values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
+    undiagnosed = NOTHING_FITS if open_values and pack.known.mistakes and not values_told else ""
     return replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
 
 

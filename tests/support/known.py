@@ -42,8 +42,10 @@ ODD: dict[str, Mistake] = {
         "rows",
         "stateful=True",
         "",
-        ("chance = np.random.default_rng(0); "
-        "return {'squares': lambda x: (x * x).mean(axis=1, keepdims=True) + chance.random()}"),
+        (
+            "chance = np.random.default_rng(0); "
+            "return {'squares': lambda x: (x * x).mean(axis=1, keepdims=True) + chance.random()}"
+        ),
     ),
     "half": ("scale", 'step="finish"', "rows", "return rows.astype(np.float16)"),
 }

@@ -712,12 +712,14 @@ def rows_pile_up() -> dict[str, Callable[..., Any]]:
 
 @MISCONCEPTIONS.add(clause="repeatable", stateful=True)
 def dropout_left_on() -> dict[str, Callable[..., Any]]:
-    """Dropout is left on
+    """Random numbers change the answer
 
     What it does:
-        A random tenth of the values becomes 0, and the others grow by 1 / 0.9 to make up for it.
+        Each call draws new random numbers and uses them: dropout that is left on, for instance, sets a random
+        part of the values to 0.
     Why it is wrong:
-        Dropout belongs to training. Here there is none, and the same call must give the same answer.
+        Dropout and noise belong to training. Here there is neither, and the same call must give the same
+        answer.
     How it looks:
         mlp = mlp * (np.random.rand(*mlp.shape) >= 0.1) / 0.9
         x = x + mlp
