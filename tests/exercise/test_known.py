@@ -84,10 +84,10 @@ def knowns(draw: st.DrawFn) -> Known:
             widths=array(np.float32, rows),
             index=array(np.uint16, count, steps),
             touched=array(np.bool_, count, steps),
-            pair_steps=array(np.uint16, pairs),
-            pair_rows=array(np.float32, pairs, 8),
-            pair_kinds=array(np.uint16, pairs),
-            pair_widths=array(np.float32, pairs),
+            pair_steps=array(np.uint16, pairs, 3),
+            pair_rows=array(np.float32, pairs, 3, 8),
+            pair_kinds=array(np.uint16, pairs, 3),
+            pair_widths=array(np.float32, pairs, 3),
             small=array(np.float32, len(small), steps, 8),
         )
     return Known(tuple(made), draw(hnp.arrays(np.uint16, (pairs, 2))), tuple(small), phases)
@@ -194,7 +194,7 @@ def test_a_part_of_the_steps_has_their_answers_in_the_given_order(stepped: Pack,
         for name in ("index", "touched"):
             assert np.array_equal(getattr(part, name)[:, new], getattr(whole, name)[:, old])
         assert np.array_equal(part.small[:, new], whole.small[:, old])
-    for mine, theirs in zip(part.pair_steps, whole.pair_steps, strict=True):
+    for mine, theirs in zip(part.pair_steps.ravel(), whole.pair_steps.ravel(), strict=True):
         if theirs == NONE or theirs not in chosen:
             assert mine == NONE
         else:

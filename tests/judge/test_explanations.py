@@ -38,7 +38,7 @@ def results(pack: Pack, failing: Callable[[PackCase], bool], verdict: Verdict = 
 
 
 def message(pack: Pack, failing: Callable[[PackCase], bool]) -> str:
-    (found,) = explain(pack, results(pack, failing), ())
+    (found,) = explain(pack, results(pack, failing), (), ())
     said: str = found["message"]
     return said
 
@@ -59,6 +59,7 @@ def test_a_page_says_what_it_is_why_and_what_to_do(verdict: str) -> None:
 def test_an_entry_has_the_form_of_a_diagnosis() -> None:
     made = entry("raised", "scale", "It raised.")
     assert made["ids"] == ["raised"] and (made["fits"], made["of"]) == (0, 0)
+    assert made["told_by"] == "verdict"
     assert (made["title"], made["clause"], made["message"]) == (TITLES["raised"], "scale", "It raised.")
     assert made["pages"] == [
         {"id": "raised", "title": TITLES["raised"], "clause": "scale", **vars(PAGES["raised"])}
@@ -67,24 +68,28 @@ def test_an_entry_has_the_form_of_a_diagnosis() -> None:
 
 def test_what_passes_or_is_about_values_needs_no_page(stepped: Pack) -> None:
     for verdict in VALUES:
-        assert explain(stepped, results(stepped, lambda c: True, verdict), ()) == []  # type: ignore[arg-type]
+        assert explain(stepped, results(stepped, lambda c: True, verdict), (), ()) == []  # type: ignore[arg-type]
 
 
 def test_what_a_known_mistake_explains_needs_no_page(stepped: Pack) -> None:
     cases = results(stepped, lambda c: c.id == "large_rows")
-    assert [e["ids"] for e in explain(stepped, cases, ())] == [["raised"]]
-    assert explain(stepped, cases, {"raised", "crashed"}) == []
+    assert [e["ids"] for e in explain(stepped, cases, (), ())] == [["raised"]]
+    assert explain(stepped, cases, {"raised", "crashed"}, ()) == []
+    left = explain(stepped, cases, {"raised"}, {"large_rows"})
+    assert [e["message"].partition(" It")[0] for e in left] == ["Message of large_rows."], (
+        "what it leaves open does"
+    )
 
 
 def test_several_verdicts_have_their_pages_in_a_fixed_order(stepped: Pack) -> None:
     cases = results(stepped, lambda c: c.id == "row_alone", "wrong_shape")
     cases[0] = results(stepped, lambda c: True, "crashed")[0]
     cases[-1] = results(stepped, lambda c: True, "raised")[-1]
-    assert [e["ids"][0] for e in explain(stepped, cases, ())] == ["raised", "crashed", "wrong_shape"]
+    assert [e["ids"][0] for e in explain(stepped, cases, (), ())] == ["raised", "crashed", "wrong_shape"]
 
 
 def test_the_clause_is_that_of_the_first_failing_case(stepped: Pack) -> None:
-    (found,) = explain(stepped, results(stepped, lambda c: c.id in ("large_rows", "x_kept")), ())
+    (found,) = explain(stepped, results(stepped, lambda c: c.id in ("large_rows", "x_kept")), (), ())
     assert found["clause"] == "scale"
 
 
@@ -131,7 +136,7 @@ def test_hidden_cases_tell_nothing(stepped: Pack) -> None:
 def test_cases_that_were_not_judged_do_not_count(stepped: Pack) -> None:
     cases = results(stepped, lambda c: c.id == "no_rows")
     skipped = [c if c.id in ("no_rows", "ones_row") else results_skipped(c) for c in cases]
-    (found,) = explain(stepped, skipped, ())
+    (found,) = explain(stepped, skipped, (), ())
     assert found["message"] == "Message of no_rows. It happens only where D is 2."
 
 

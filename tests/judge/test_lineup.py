@@ -212,11 +212,30 @@ def test_no_pair_is_possible_whose_answer_is_another_one(stepped: Pack) -> None:
     outcomes = outcomes_of(stepped, PAIRS[pair])
     ids = [one.id for one in stepped.known.mistakes]
     (place,) = (n for n, (a, b) in enumerate(stepped.known.pairs) if (ids[a], ids[b]) == pair)
-    ((name, step),) = (
-        (n, int(p.pair_steps[place])) for n, p in stepped.known.phases.items() if p.pair_steps[place] != NONE
-    )
-    value: Any = outcomes[name][step].value
-    assert pairs(stepped, changed(outcomes, name, step, returned(value.array() * 1.01))) == []
+    kept = [
+        (name, int(step))
+        for name, prints in stepped.known.phases.items()
+        for step in prints.pair_steps[place]
+        if step != NONE
+    ]
+    assert kept
+    for name, step in kept:
+        value: Any = outcomes[name][step].value
+        assert pairs(stepped, changed(outcomes, name, step, returned(value.array() * 1.01))) == []
+
+
+def test_what_a_pair_leaves_open_is_told(stepped: Pack) -> None:
+    """An answer to a drawn case proves the pair; a case or two may still be otherwise than foreseen."""
+    pair = ("mean_of_batch", "no_factor")
+    outcomes = outcomes_of(stepped, PAIRS[pair])
+    (fit,) = lineup(stepped, outcomes).pairs()
+    assert fit.left == frozenset()
+    (own,) = (case for case in stepped.cases if case.id == "x_kept")
+    other = changed(outcomes, "public", own.steps[0], returned(np.full((2, 2), 0.37)))
+    drawn = [replace(case, drawn=True) for case in stepped.cases]
+    (fit,) = Lineup(stepped.known, drawn, other, {}).pairs()
+    assert tuple(sorted(names(stepped, fit.members))) == pair and fit.left == {"x_kept"}
+    assert lineup(stepped, other).pairs() == [], "nothing proves it where the numbers were chosen"
 
 
 def test_nothing_at_all_is_no_fault(stepped: Pack) -> None:

@@ -48,6 +48,8 @@ def cases(*errors: float | None) -> list[CaseResult]:
         ((1e-7, 5e-8, 2e-7), False),  # single precision
         ((1e-7, 2e-7, 1.5e-7), True),  # the same everywhere
         ((1e-10, 2e-10, 1e-16, 1e-16), False),  # in between
+        ((5e-8, 5e-8, 1e-16, 1e-16), False),  # a constant of single precision
+        ((7e-8, 5e-8, 1e-16, 1e-16), True),
         ((None, None, 1e-7, 1.1e-7), True),
     ],
 )
@@ -118,10 +120,10 @@ def notes(pack: Pack, function: Any) -> list[str]:
 
 
 def test_a_known_slip_is_named_by_its_clause_and_words(stepped: Pack) -> None:
-    (note,) = notes(stepped, lambda x, w, k: row_scale(x, w, k) * (1 + 2e-8))
+    (note,) = notes(stepped, lambda x, w, k: row_scale(x, w, k) * (1 + 2e-7))
     assert note == (
         "Everything is within the tolerances, but some errors are no rounding. They appear where the clause "
-        "Scale is at work, up to 2e-08 of the answer, and nowhere else. "
+        "Scale is at work, up to 2e-07 of the answer, and nowhere else. "
         "They are like those of this slip: last_digits. This costs nothing."
     )
 
@@ -161,14 +163,19 @@ def test_a_right_submission_is_not_noted(stepped: Pack, dtype: Any) -> None:
     assert notes(stepped, lambda x, w, k: row_scale(x, w, k).astype(dtype)) == []
 
 
+@pytest.mark.parametrize("error", [2.0**-25, -(2.0**-25), 1e-8])
+def test_a_constant_rounded_to_single_precision_is_not_noted(stepped: Pack, error: float) -> None:
+    assert notes(stepped, lambda x, w, k: row_scale(x, w, k) * (1 + error)) == []
+
+
 def test_nothing_is_noted_where_nothing_is_known(pack: Pack) -> None:
     assert pack.known.small == ()
-    assert notes(pack, lambda x, w, k: row_scale(x, w, k) * (1 + 2e-8)) == []
+    assert notes(pack, lambda x, w, k: row_scale(x, w, k) * (1 + 2e-7)) == []
 
 
 def test_a_submission_that_fails_gets_no_note(stepped: Pack) -> None:
     def wrong(x: Any, w: Any, factor: Any) -> Any:
-        return row_scale(x, w, factor) * (1 + 2e-8) + (len(x) == 3)
+        return row_scale(x, w, factor) * (1 + 2e-7) + (len(x) == 3)
 
     result = judged(stepped, wrong)
     assert result.status == "failed" and not any("no rounding" in note for note in result.notes)

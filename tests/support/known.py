@@ -48,6 +48,8 @@ ODD: dict[str, Mistake] = {
         ),
     ),
     "half": ("scale", 'step="finish"', "rows", "return rows.astype(np.float16)"),
+    # More than a constant that is rounded to single precision, and less than the tolerances.
+    "last_digits": ("scale", 'step="finish", small=True', "rows", "return rows * (1 + 2e-7)"),
 }
 
 
