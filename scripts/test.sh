@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# Sets up and runs all tests; further arguments go to pytest.
+# Sets up and runs the tests but for the slow ones; further arguments go to pytest: -m "" runs them all.
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh" test
-exec python -m pytest -n "${TEST_WORKERS:-2}" "$@"
+exec python -m pytest -n "${TEST_WORKERS:-2}" -m "not slow" "$@"

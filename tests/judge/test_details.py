@@ -386,6 +386,7 @@ def test_a_snippet_runs_as_a_program_of_its_own(checks: Pack, tmp_path: Path, na
     assert ran.stdout.endswith("holds: True\n") and ran.stderr == ""
 
 
+@pytest.mark.slow
 def test_every_public_case_of_the_shipped_exercise_holds_for_a_right_answer() -> None:
     root = Path(__file__).resolve().parents[2]
     source = sources.load(root / "cases" / "mlm_forward")

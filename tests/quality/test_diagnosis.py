@@ -65,6 +65,9 @@ OUTSIDE = yaml.safe_load((HERE / "outside.yaml").read_text("utf-8"))
 HONEST = yaml.safe_load((HERE / "honest.yaml").read_text("utf-8"))
 RIGHT = sorted(path.stem for path in SUBMISSIONS.glob("right_*.py"))
 
+# Several hundred submissions are graded.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def snippets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snippets]:
