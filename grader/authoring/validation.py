@@ -335,7 +335,14 @@ class Validator:
         for one in self._mistakes():
             trial = trials[one.id]
             place = (shown(Path(one.file)), one.line)
-            if not trial.killed:
+            if set(trial.verdicts) <= {"raised", "skipped"}:
+                # A slip in the library itself would else count as a mistake that every case catches.
+                told = next(
+                    (o.failure for o in trial.answers.get("public", ()) if o.failure is not None), None
+                )
+                said = f"{told.type}: {told.message}" if told is not None else "an exception"
+                self._mistake("misconception_fails", f"{one.id}: every call of it raises {said}", place)
+            elif not trial.killed:
                 self._mistake("mistake_survives", f"{one.id}: no case catches this mistake", place)
             elif not trial.with_margin:
                 self._mistake("mistake_without_margin", f"{one.id}: {_near(trial, self.pack)}", place)

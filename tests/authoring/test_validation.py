@@ -486,6 +486,13 @@ def test_a_clause_whose_cases_do_not_fail_when_it_is_broken_is_told(tmp_path: Pa
     assert weakness.line == line_of(tmp_path, "inputs:")
 
 
+def test_a_known_mistake_that_can_not_be_run_is_none(tmp_path: Path) -> None:
+    slip = ("product", 'step="product"', "x, w, factor", "return missing_name(x)")
+    found = stepped.validated(tmp_path, stepped.MISTAKES | {"slip": slip}).weaknesses
+    (weakness,) = (one for one in found if one.code == "misconception_fails")
+    assert "slip: every call of it raises NameError" in weakness.message and weakness.line > 0
+
+
 def test_no_library_is_no_weakness(root: Path) -> None:
     validation = Validator(load_source(root)).run(fast=True)
     assert (validation.library, validation.sound) == (0, True)
