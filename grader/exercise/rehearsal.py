@@ -18,6 +18,7 @@ from grader.outcomes import ArrayValue, Container, Failure, PlainValue, StepOutc
 Array = NDArray[Any]
 
 NOT_RUN = StepOutcome("not_run")
+NO_MEMORY = np.zeros(0, np.uint8)
 
 
 def as_value(answer: Any) -> Value:
@@ -51,7 +52,7 @@ def rehearse(
     """
     # Every call has its own copy of every array in a block, so one copy of the block serves them all.
     memory = bytearray(block)
-    bounds = _bounds(np.frombuffer(memory, np.uint8))
+    whole = np.frombuffer(memory, np.uint8)
     answers: dict[int, Any] = {}
     outcomes: list[StepOutcome] = []
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -66,7 +67,7 @@ def rehearse(
                 )
             else:
                 arguments = [_argument(a, memory) for a in step]
-                outcome, answer = _call(entry, arguments, bounds)
+                outcome, answer = _call(entry, arguments, whole)
                 if outcome.state == "returned":
                     answers[number] = answer
                 outcomes.append(outcome)
@@ -96,7 +97,7 @@ def prepare(step: Sequence[PlacedArgument] | int, block: bytes) -> list[Any]:
 def call(entry: Callable[..., Any], arguments: Sequence[Any]) -> StepOutcome:
     """The outcome of one call of a function that changes no argument."""
     with np.errstate(all="ignore"):
-        return _call(entry, arguments, (0, 0))[0]
+        return _call(entry, arguments, NO_MEMORY)[0]
 
 
 def _argument(argument: PlacedArgument, memory: bytearray) -> Any:
@@ -108,9 +109,7 @@ def _argument(argument: PlacedArgument, memory: bytearray) -> Any:
     return array
 
 
-def _call(
-    entry: Callable[..., Any], arguments: Sequence[Any], bounds: tuple[int, int]
-) -> tuple[StepOutcome, Any]:
+def _call(entry: Callable[..., Any], arguments: Sequence[Any], memory: Array) -> tuple[StepOutcome, Any]:
     try:
         answer = entry(*arguments)
     except Exception as error:
@@ -118,16 +117,10 @@ def _call(
         failure = Failure(type(error).__name__, str(error)[:300], bases)
         return StepOutcome("raised", failure=failure), None
     aliased: frozenset[int] = frozenset()
-    if isinstance(answer, np.ndarray) and answer.size and bounds[0] <= _bounds(answer)[0] < bounds[1]:
+    if isinstance(answer, np.ndarray) and np.may_share_memory(answer, memory):
         shared = (n for n, a in enumerate(arguments) if isinstance(a, np.ndarray))
         aliased = frozenset(n for n in shared if np.shares_memory(answer, arguments[n]))
     return StepOutcome("returned", value=as_value(answer), aliased=aliased), answer
-
-
-def _bounds(array: Array) -> tuple[int, int]:
-    """First and last address of an array's memory."""
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return int(low), int(high)
 
 
 def _with_overwritten(

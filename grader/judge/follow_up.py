@@ -205,6 +205,8 @@ def _verdict(pack: Pack, example: Example, outcome: StepOutcome) -> Verdict:
         return answer.verdict
     if outcome.overwritten or outcome.reshaped:
         return "input_mutated"
+    if outcome.aliased:
+        return "output_aliases_input"
     expected = example.answer()
     scale = float(np.max(np.abs(expected), initial=0.0)) or 1.0
     with np.errstate(all="ignore"):
@@ -243,6 +245,8 @@ def _record(
         message = call_message(outcome, pack.exercise)
     elif isinstance(answer, Refusal):
         message = answer.message
+    elif outcome.aliased:
+        message = "The answer shares memory with an argument."
     elif outcome.overwritten or outcome.reshaped:
         changed = sorted(outcome.overwritten | outcome.reshaped)
         message = f"{', '.join(pack.exercise.parameters[n] for n in changed)} is changed by the call."
