@@ -117,10 +117,6 @@ class Known:
     small: tuple[tuple[str, str], ...]
     phases: Mapping[str, PhasePrints]
 
-    def only(self, phases: Sequence[str]) -> Known:
-        """The same with the fingerprints of some phases alone."""
-        return replace(self, phases={name: p for name, p in self.phases.items() if name in phases})
-
 
 NOTHING_KNOWN = Known((), np.zeros((0, 2), np.uint16), (), {})
 

@@ -1,7 +1,9 @@
 """Which mistake a submission has: its answers are held against those of every known one, and of every pair.
 
-A mistake is named only where it explains everything that is wrong. What is no matter of values (an argument
-that is overwritten, an answer that shares memory, chance, half precision) is told from what the calls left.
+A single mistake is named only where it explains everything that is wrong; two together may leave a few cases
+open, which are then explained by their verdicts (`grader.judge.lineup`). What is no matter of values (an
+argument that is overwritten, an answer that shares memory, chance, half precision) is told from what the calls
+left.
 """
 
 from __future__ import annotations

@@ -174,12 +174,6 @@ def test_any_byte_changed_is_told_or_gives_something_of_the_same_form(
 # --- parts ------------------------------------------------------------------------------------
 
 
-def test_phases_can_be_left_out(stepped: Pack) -> None:
-    assert list(stepped.known.only(["public"]).phases) == ["public"]
-    assert stepped.known.only([]).phases == {}
-    assert stepped.known.only(["public"]).mistakes == stepped.known.mistakes
-
-
 @given(st.data())
 def test_a_part_of_the_steps_has_their_answers_in_the_given_order(stepped: Pack, data: st.DataObject) -> None:
     whole = stepped.known.phases["public"]
