@@ -2,8 +2,8 @@
 
 A single mistake is named only where it explains everything that is wrong; two together may leave a few cases
 open, which are then explained by their verdicts (`grader.judge.lineup`). What is no matter of values (an
-argument that is overwritten, an answer that shares memory, chance, half precision) is told from what the calls
-left.
+argument that is overwritten, an answer that shares memory, chance, half precision) is told from what the
+calls left.
 """
 
 from __future__ import annotations
