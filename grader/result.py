@@ -12,6 +12,9 @@ from math import isfinite
 from pathlib import PurePath
 from typing import Any, Literal
 
+from grader.people import Person
+from grader.positions import Part, Positions
+
 SCHEMA = "grader.result/1"
 
 # Every line of JSON of a record begins like this.
@@ -161,7 +164,19 @@ class SubmissionInfo:
         name: For people.
         members: Everyone who gets a row for it.
         path: Where it was found.
-        digest: SHA-256 of the file's bytes.
+        digest: SHA-256 of the bytes of the files that were run.
+        people: The members with all that is known of each; may be empty.
+        file: The file's name as the student called it; empty when it is that of ``path``.
+        parts: Where cells and helper modules lie in the text whose lines the record names.
+        layout: The learning platform's layout by which it was found; ``plain`` without one.
+        rule: By which rule the file was chosen, in words.
+        submitted_at: When it was handed in, ISO 8601, or empty.
+        late: What the platform says; None when it says nothing.
+        attempts: How often this student handed in.
+        feedback: The name of the folder in which the platform takes feedback back, or empty.
+        task: Of a language model's sample the task that it is for.
+        alike: The digest of the text without names and comments; empty when it is too short to tell anything.
+            For the teacher only.
     """
 
     id: str
@@ -169,6 +184,41 @@ class SubmissionInfo:
     members: tuple[str, ...]
     path: str
     digest: str
+    people: tuple[Person, ...] = ()
+    file: str = ""
+    parts: tuple[Part, ...] = ()
+    layout: str = "plain"
+    rule: str = ""
+    submitted_at: str = ""
+    late: bool | None = None
+    attempts: int = 1
+    feedback: str = ""
+    task: str = ""
+    alike: str = ""
+
+    @property
+    def filename(self) -> str:
+        """The file's own name."""
+        return self.file or PurePath(self.path).name
+
+    @property
+    def positions(self) -> Positions:
+        """Names for the lines that the record tells of."""
+        return Positions(self.parts)
+
+    def for_student(self) -> SubmissionInfo:
+        """Without what is for the teacher only: folders, addresses of other members, and what is alike."""
+        people = tuple([Person(person.name) for person in self.people])
+        return replace(self, path=PurePath(self.path).name, people=people, feedback="", alike="")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            **vars(self),
+            "members": list(self.members),
+            "people": [dict(vars(person)) for person in self.people],
+            "parts": [dict(vars(part)) for part in self.parts],
+        }
 
 
 @dataclass(frozen=True)
@@ -285,7 +335,7 @@ class Result:
             cases.append(case)
         return replace(
             self,
-            submission=replace(self.submission, path=PurePath(self.submission.path).name),
+            submission=self.submission.for_student(),
             cases=tuple(cases),
             hidden_output=Output(),
             timing=self.timing.for_student(),
@@ -330,7 +380,7 @@ class Result:
         return {
             "schema": self.schema,
             "exercise": self.exercise,
-            "submission": {**vars(self.submission), "members": list(self.submission.members)},
+            "submission": self.submission.to_dict(),
             "status": self.status,
             "score": self.score,
             "max_score": self.max_score,
@@ -402,7 +452,14 @@ def known_keys(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_submission(data: Mapping[str, Any]) -> SubmissionInfo:
     known = known_keys(SubmissionInfo, data)
-    return SubmissionInfo(**known | {"members": tuple(known["members"])})
+    return SubmissionInfo(
+        **known
+        | {
+            "members": tuple(known["members"]),
+            "people": tuple([Person.from_dict(p) for p in known.get("people", ())]),
+            "parts": tuple([Part.from_dict(p) for p in known.get("parts", ())]),
+        }
+    )
 
 
 def read_isolation(data: Mapping[str, Any]) -> Isolation:

@@ -146,7 +146,7 @@ class Summary:
             "violations": [vars(v) for v in self.policy.violations],
             "suspicions": [vars(v) for v in self.policy.suspicions],
         }
-        parts = {"submission": vars(self.submission), "isolation": vars(self.isolation), "policy": policy}
+        parts = {"submission": self.submission.to_dict(), "isolation": vars(self.isolation), "policy": policy}
         return one_line(dumps({**vars(self), **parts}))
 
     @staticmethod

@@ -23,7 +23,17 @@ ALLOWED: dict[str, set[str]] = {
     "batch": {"report", "gradebook", "judge", "sandbox", "policy", "intake", "exercise"},
     "authoring": {"batch", "judge", "sandbox", "policy", "intake", "exercise"},
 }
-SHARED = {"errors", "outcomes", "result", "summary", "validation", "grader", "__version__"}
+SHARED = {
+    "errors",
+    "outcomes",
+    "people",
+    "positions",
+    "result",
+    "summary",
+    "validation",
+    "grader",
+    "__version__",
+}
 
 
 def imported_modules(path: Path) -> set[str]:

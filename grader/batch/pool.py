@@ -108,7 +108,7 @@ class _Worker:
     def begin(self, submission: Submission) -> None:
         """Hand over a submission."""
         self.work.append(submission)
-        self._submissions.put(json.dumps(vars(submission)).encode())
+        self._submissions.put(json.dumps(submission.to_dict()).encode())
 
     def take(self, answer: bytes) -> Record:
         """The result that its answer is, as text: nobody here needs more."""

@@ -8,7 +8,7 @@ import math
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import TracebackType
 from typing import Any
 
@@ -114,9 +114,7 @@ class Runner:
     def _context(self, submission: Submission) -> judging.Context:
         return judging.Context(
             pack=self.pack,
-            submission=SubmissionInfo(
-                submission.id, submission.name, submission.members, submission.path, submission.digest
-            ),
+            submission=_info(submission),
             isolation=self._isolation,
             notes=submission.notes,
         )
@@ -216,6 +214,13 @@ class Runner:
         digest = hashlib.sha256(f"{self.pack.id}\n{program.source}".encode("utf-8", "surrogatepass")).digest()
         chosen = random.Random(digest)
         return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
+
+
+def _info(submission: Submission) -> SubmissionInfo:
+    """What the record says of a submission."""
+    return SubmissionInfo(
+        **{f.name: getattr(submission, f.name) for f in fields(SubmissionInfo) if f.name != "alike"}
+    )
 
 
 def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...] | None:

@@ -41,8 +41,7 @@ def main() -> None:
     reports = json.loads(waiting.get())["reports"]
     runner = Runner(packs.loads(waiting.get()))
     while True:
-        fields = json.loads(waiting.get())
-        submission = Submission(**fields | {k: tuple(fields[k]) for k in ("members", "notes")})
+        submission = Submission.from_dict(json.loads(waiting.get()))
         result = grade(runner, submission, Path(reports) if reports else None)
         try:
             send(answers, Record.of(result).to_bytes())
