@@ -1,0 +1,1 @@
+"""The layouts in which learning platforms hand over what was handed in."""
