@@ -97,6 +97,7 @@ class CaseResult:
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
             ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
         drawn: It is a member of a random batch.
+        extra: Its points are beyond the full marks.
     """
 
     id: str
@@ -112,6 +113,7 @@ class CaseResult:
     hint: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     drawn: bool = False
+    extra: bool = False
 
     @property
     def failed(self) -> bool:
@@ -275,7 +277,8 @@ class Timing:
 class Result:
     """Everything that was decided about one submission.
 
-    ``exercise`` holds name, pack, title and the titles of the clauses in the statement's order.
+    ``exercise`` holds name, pack, title, the titles of the clauses in the statement's order, and in
+    ``counting`` what a course makes of the points, in sentences.
     ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
     ``output`` is what was printed up to the last public call; ``hidden_output`` what came after it.
 
@@ -331,6 +334,7 @@ class Result:
                     max_points=case.max_points,
                     message=HIDDEN_MESSAGES[case.verdict],
                     drawn=case.drawn,
+                    extra=case.extra,
                 )
             cases.append(case)
         return replace(
@@ -507,7 +511,8 @@ def _case_json(case: CaseResult) -> str:
         f', "points": {_number(case.points)}, "max_points": {_number(case.max_points)}, "error": {shown}, '
         f'"message": {_encode(case.message) if case.message else _EMPTY}, '
         f'"hint": {_encode(case.hint) if case.hint else _EMPTY}, '
-        f'"details": {_details_json(case.details)}, "drawn": {"true" if case.drawn else "false"}}}'
+        f'"details": {_details_json(case.details)}, "drawn": {"true" if case.drawn else "false"}, '
+        f'"extra": {"true" if case.extra else "false"}}}'
     )
 
 

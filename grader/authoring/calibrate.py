@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from grader.errors import ExerciseError, GraderError, Problem, ToolMissingError
 from grader.exercise.assemble import AssembledCase, plain_call
 from grader.exercise.frozen import Measured
-from grader.exercise.models import Exercise, Parameter, Relation, Values
+from grader.exercise.models import Exercise, Relation
+from grader.exercise.recipes import Parameter, Values
 from grader.exercise.reference import load_module
 
 FACTOR = 10.0

@@ -21,7 +21,8 @@ from grader.exercise.assemble import Call
 from grader.exercise.calls import ArrayArgument
 from grader.exercise.counterexamples import Counterexample, WrittenArray
 from grader.exercise.expressions import ExpressionError, evaluate
-from grader.exercise.models import Exercise, Integers, Parameter, Values
+from grader.exercise.models import Exercise
+from grader.exercise.recipes import Integers, Parameter, Values
 
 Array = NDArray[Any]
 # How far above its smallest value a dim is tried, how many dims may be more than one above it, and how many

@@ -24,16 +24,8 @@ from grader.exercise.arrays import RecipeError, Stream
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.calls import PhaseBuilder, PlacedArgument, read_plan
 from grader.exercise.expressions import ExpressionError, evaluate
-from grader.exercise.models import (
-    ArrayChange,
-    Case,
-    Edit,
-    Exercise,
-    Parameter,
-    PartChange,
-    Uniform,
-    Values,
-)
+from grader.exercise.models import Case, Exercise
+from grader.exercise.recipes import ArrayChange, Edit, Parameter, PartChange, Uniform, Values
 from grader.exercise.rehearsal import rehearse
 from grader.exercise.source import PlacedCase
 from grader.judge.answers import Refusal, read_answer

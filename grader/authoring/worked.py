@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from grader.errors import Problem
 from grader.exercise import yaml_source
-from grader.exercise.models import Model
+from grader.exercise.fields import Model
 from grader.exercise.near import did_you_mean
 from grader.exercise.pack import Pack
 from grader.exercise.source import shown, validate_document

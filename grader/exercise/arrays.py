@@ -16,16 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.expressions import Number, evaluate
-from grader.exercise.models import (
-    ArrayChange,
-    Change,
-    Edit,
-    Parameter,
-    PartChange,
-    Parts,
-    ValueRecipe,
-    Values,
-)
+from grader.exercise.models import Change
+from grader.exercise.recipes import ArrayChange, Edit, Parameter, PartChange, Parts, ValueRecipe, Values
 
 Array = NDArray[Any]
 MAX_ELEMENTS = 4_000_000

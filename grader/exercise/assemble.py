@@ -12,7 +12,8 @@ from grader.errors import ExerciseError, Problem
 from grader.exercise.arrays import RecipeError, apply_change, make_array
 from grader.exercise.calls import Argument, ArrayArgument
 from grader.exercise.expressions import ExpressionError, evaluate
-from grader.exercise.models import ArrayChange, Case, Change, Exercise, Relation
+from grader.exercise.models import Case, Change, Exercise, Relation
+from grader.exercise.recipes import ArrayChange
 from grader.exercise.source import PlacedCase
 
 Call = tuple[Argument, ...]

@@ -25,6 +25,7 @@ from grader.exercise.models import Exercise, Relation
 from grader.exercise.pack import PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entry
 from grader.exercise.source import ExerciseSource, shown
+from grader.exercise.weights import Worth, course_points
 
 # What an answer may be off by, in rounding noise, before it is another one.
 NOISE_FACTOR = 10.0
@@ -113,6 +114,7 @@ def build_pack(
     """
     entry = load_entry(source.reference_folder, "model", source.exercise.entry)
     builders = {name: PhaseBuilder() for name in packs.PHASES}
+    points = _points(source, frozen)
     cases: list[PackCase] = []
     expected: dict[str, NDArray[np.float64]] = {}
     for placed in source.cases(frozen.batches):
@@ -141,7 +143,7 @@ def build_pack(
                 group=placed.group,
                 title=case.title,
                 clause=case.clause,
-                points=case.points,
+                points=points[case.id],
                 visibility=case.visibility,
                 requires=tuple(case.requires),
                 hint=case.hint,
@@ -153,6 +155,7 @@ def build_pack(
                 dims=dict(case.dims),
                 scale=scale if np.isfinite(scale) and scale > 0 else 1.0,
                 drawn=placed.drawn,
+                extra=case.id in source.extra_credit,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
@@ -162,6 +165,15 @@ def build_pack(
     return packs.dump(
         exercise, cases, blocks, expected, known, follow, student=student, sources=source.digest
     )
+
+
+def _points(source: ExerciseSource, frozen: Frozen) -> dict[str, float]:
+    """What each case is worth, by id; the same with and without the hidden cases."""
+    worths = [
+        Worth(p.case.id, p.group, p.case.points, p.case.id in source.extra_credit)
+        for p in source.cases(frozen.batches)
+    ]
+    return course_points(worths, source.exercise.grading)
 
 
 def _follow_up(source: ExerciseSource, frozen: Frozen, entry: Entry) -> FollowUp | None:
@@ -222,7 +234,7 @@ def _known(
         return from_tensors({name: a.tobytes() for name, a in make().items()})
     texts = [path.read_bytes() for path in sorted(source.reference_folder.rglob("*.py"))]
     parts = [repr((name, p)).encode() for name, p in phases.items()] + [
-        repr(source.exercise).encode(),
+        repr(source.exercise.model_copy(update={"grading": None})).encode(),
         *texts,
     ]
     return from_tensors(remembered(b"\0".join(parts), make))
@@ -257,4 +269,5 @@ def _pack_exercise(source: ExerciseSource) -> PackExercise:
         limits=exercise.limits.model_dump(),
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
+        grading=exercise.grading.model_dump(exclude_none=True) if exercise.grading else {},
     )

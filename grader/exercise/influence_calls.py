@@ -15,7 +15,8 @@ from grader.exercise.assemble import Call, assemble, change_argument, plain_call
 from grader.exercise.calls import ArrayArgument
 from grader.exercise.expressions import ExpressionError, evaluate
 from grader.exercise.influence import MOVED, InfluenceMap, read_map
-from grader.exercise.models import Case, Exercise, Influence, Values
+from grader.exercise.models import Case, Exercise, Influence
+from grader.exercise.recipes import Values
 from grader.exercise.source import PlacedCase
 
 # The right picture must not hang on the bound of what has moved: a row moves by this much, or not at all.

@@ -9,176 +9,27 @@ from __future__ import annotations
 import fnmatch
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from grader.exercise import expressions
+from grader.exercise.fields import (
+    Bytes,
+    Count,
+    Dtype,
+    Expression,
+    Flag,
+    Identifier,
+    Layout,
+    Model,
+    Points,
+    Text,
+    Whole,
+    fault,
+    number_only,
+)
+from grader.exercise.grading import Grading
 from grader.exercise.near import did_you_mean
-
-
-def _error(kind: str, said: str, **context: Any) -> PydanticCustomError:
-    """An error whose text is complete; pydantic's own templates know no formatting."""
-    return PydanticCustomError(kind, "{said}", {"said": said, **context})
-
-
-Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
-Expression = str | int | float
-SIZE = r"^[0-9]+ (B|KiB|MiB|GiB)$"
-Dtype = Literal["float64", "float32", "int64", "int32", "uint8", "bool"]
-Layout = Literal["c", "fortran", "strided"]
-
-
-class Model(BaseModel):
-    """A frozen mapping with known keys only."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, strict=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            raise _error("mapping", f"expected a mapping with the keys {', '.join(cls._keys())}")
-        for key in data:
-            if key not in cls._keys():
-                hint = did_you_mean(str(key), cls._keys())
-                raise _error("unknown_key", f"unknown key {key!r}{hint}", key=key)
-        return data
-
-    @classmethod
-    def _keys(cls) -> list[str]:
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
-
-def _number_only(value: Any) -> Any:
-    """A flag is no number: ``points: true`` is a slip, not one point."""
-    if isinstance(value, bool):
-        raise _error("number", f"expected a number, found {str(value).lower()}")
-    return value
-
-
-def _flag_only(value: Any) -> Any:
-    if not isinstance(value, bool):
-        said = f"; write {'true' if value in ('yes', 'on', 'y') else 'false'}" if value in _SAID else ""
-        raise _error("flag", f"expected true or false, found {value!r}{said}")
-    return value
-
-
-_SAID = ("yes", "no", "on", "off", "y", "n")
-Points = Annotated[float, BeforeValidator(_number_only), Field(ge=0, le=1000)]
-Flag = Annotated[bool, BeforeValidator(_flag_only)]
-Text = Annotated[str, Field(pattern=r"\S")]
-Whole = Annotated[int, BeforeValidator(_number_only)]
-Count = Annotated[int, BeforeValidator(_number_only), Field(ge=0)]
-
-
-# --- arrays ---------------------------------------------------------------------------------
-
-
-class Integers(Model):
-    """Whole numbers drawn evenly from ``from`` up to but without ``below``."""
-
-    from_: Expression = Field(0, alias="from")
-    below: Expression
-
-
-class Normal(Model):
-    """Numbers of mean ``mean`` and standard deviation ``scale``; equal along ``same_along`` when given."""
-
-    scale: Expression = 1
-    mean: Expression = 0
-    same_along: int | None = None
-
-
-class Uniform(Model):
-    """Numbers drawn evenly between ``low`` and ``high``."""
-
-    low: Expression = 0
-    high: Expression = 1
-
-
-class Values(Model):
-    """How an array's values are made; exactly one key."""
-
-    integers: Integers | None = None
-    bernoulli: Annotated[float, Field(ge=0, le=1)] | None = None
-    normal: Normal | None = None
-    uniform: Uniform | None = None
-    constant: Expression | None = None
-    literal: Any = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Values:
-        if len(self.model_fields_set) != 1:
-            raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
-        return self
-
-
-Word = Literal["zeros", "ones", "identity"]
-
-
-class Edit(Model):
-    """Sets the elements at ``at`` (one entry an axis, ``"*"`` for all, fewer entries leave the last axes
-    whole) to a number or a list of numbers."""
-
-    at: list[int | Literal["*"]]
-    to: Any
-
-
-ValueRecipe = Word | float | Values
-
-
-class PartChange(Model):
-    """A part of an array is replaced by other values, multiplied, or both."""
-
-    values: ValueRecipe | None = None
-    scale: Expression | None = None
-
-
-class ArrayChange(Model):
-    """How a case's array differs from the exercise's recipe; applied in the order of the keys."""
-
-    values: ValueRecipe | None = None
-    shape: list[Expression] | None = None
-    set: dict[str, ValueRecipe | PartChange] = {}
-    scale: Expression | None = None
-    edits: list[Edit] = []
-    dtype: Dtype | None = None
-    layout: Layout | None = None
-    read_only: Flag | None = None
-
-
-class Parts(Model):
-    """Names for the slices along one axis."""
-
-    axis: int
-    names: list[Identifier]
-
-
-class Parameter(Model):
-    """One argument of the entry point: an array with a symbolic shape, or a scalar."""
-
-    shape: list[Expression] | None = None
-    values: ValueRecipe | None = None
-    dtype: Dtype = "float64"
-    parts: Parts | None = None
-    scalar: Expression | None = None
-
-    @model_validator(mode="after")
-    def _array_or_scalar(self) -> Parameter:
-        if (self.scalar is None) == (self.shape is None):
-            raise _error("one_of", "expected shape and values, or scalar")
-        if self.shape is not None and self.values is None:
-            raise _error("one_of", "expected values beside shape")
-        return self
-
+from grader.exercise.recipes import ArrayChange, Edit, Parameter, ValueRecipe
 
 # --- exercise.yaml --------------------------------------------------------------------------
 
@@ -191,29 +42,11 @@ class Returns(Model):
     dtype: list[Literal["float64", "float32"]] = ["float32", "float64"]
 
 
-def _bytes(value: Any) -> Any:
-    if isinstance(value, str):
-        number, _, unit = value.strip().partition(" ")
-        factors = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-        if number.isdigit() and unit in factors:
-            return int(number) * factors[unit]
-        raise _error("bytes", f"expected a size such as 64 KiB or 1 GiB, found {value!r}")
-    return _number_only(value)
-
-
-Bytes = Annotated[
-    int,
-    BeforeValidator(_bytes),
-    Field(ge=1),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": SIZE}]}),
-]
-
-
 class Limits(Model):
     """What one submission may use. Seconds are of processor time; memory and output are in bytes."""
 
-    seconds_per_call: Annotated[float, BeforeValidator(_number_only), Field(gt=0, le=3600)] = 5
-    seconds: Annotated[float, BeforeValidator(_number_only), Field(gt=0, le=36000)] = 60
+    seconds_per_call: Annotated[float, BeforeValidator(number_only), Field(gt=0, le=3600)] = 5
+    seconds: Annotated[float, BeforeValidator(number_only), Field(gt=0, le=36000)] = 60
     memory: Bytes = 1 << 30
     output: Bytes = 64 << 10
 
@@ -253,6 +86,7 @@ class Exercise(Model):
     clauses: dict[Identifier, Clause]
     groups: list[str] = []
     influence: Influence | None = None
+    grading: Grading | None = None
 
     @field_validator("dims")
     @classmethod
@@ -261,7 +95,7 @@ class Exercise(Model):
             try:
                 expressions.evaluate(f"{name} {bound}", {name: 1})
             except expressions.ExpressionError:
-                raise _error(
+                raise fault(
                     "bound", f"the bound of {name} is {bound!r}; expected one such as '>= 1'"
                 ) from None
         return dims
@@ -287,9 +121,9 @@ class Exercise(Model):
             try:
                 used = expressions.names(text) if isinstance(text, str) else set()
             except expressions.ExpressionError as error:
-                raise _error("expression", str(error), at=where) from None
+                raise fault("expression", str(error), at=where) from None
             for name in sorted(used - {*known, *bound}):
-                raise _error("unknown_dim", f"uses {name!r}{did_you_mean(name, known + bound)}", at=where)
+                raise fault("unknown_dim", f"uses {name!r}{did_you_mean(name, known + bound)}", at=where)
         return self
 
 
@@ -315,7 +149,7 @@ class Change(Model):
     @model_validator(mode="after")
     def _one(self) -> Change:
         if len(self.model_fields_set) != 1:
-            raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
+            raise fault("one_of", f"expected exactly one of {', '.join(self._keys())}")
         return self
 
 
@@ -363,12 +197,12 @@ class Relation(Model):
             "inputs_unchanged": {"argument"},
         }
         for key in sorted(given - allowed[self.relation]):
-            raise _error("unknown_key", f"the relation {self.relation} takes no {key!r}", key=key)
+            raise fault("unknown_key", f"the relation {self.relation} takes no {key!r}", key=key)
         for key in sorted(needed.get(self.relation, set()) - given):
-            raise _error("needs", f"the relation {self.relation} needs {key!r}", key=key)
+            raise fault("needs", f"the relation {self.relation} needs {key!r}", key=key)
         if self.rows is not None and self.other_rows is not None and len(self.rows) != len(self.other_rows):
             said = f"names {len(self.other_rows)} rows, rows names {len(self.rows)}; they are held in pairs"
-            raise _error("rows", said, at=("other_rows",))
+            raise fault("rows", said, at=("other_rows",))
         return self
 
 
@@ -473,10 +307,10 @@ class PolicyEffect(Model):
     @model_validator(mode="after")
     def _one(self) -> PolicyEffect:
         if len(self.model_fields_set) != 1:
-            raise _error("one_of", f"expected exactly one of {', '.join(self._keys())}")
+            raise fault("one_of", f"expected exactly one of {', '.join(self._keys())}")
         for key in self.model_fields_set:
             if getattr(self, key) is False or getattr(self, key) is None:
-                raise _error("one_of", f"{key} is not set to anything, which says nothing; choose an effect")
+                raise fault("one_of", f"{key} is not set to anything, which says nothing; choose an effect")
         return self
 
 
@@ -502,11 +336,11 @@ class Policy(Model):
         for alias, helper in self.aliases.items():
             at = ("aliases", alias)
             if not any(fnmatch.fnmatchcase(helper, pattern) for pattern in patterns):
-                raise _error(
+                raise fault(
                     "alias", f"{helper!r} is banned by no rule, so nothing can be an alias of it", at=at
                 )
             if any(fnmatch.fnmatchcase(helper, pattern) for pattern in self.allowed):
-                raise _error("alias", f"{helper!r} is allowed, so nothing can be an alias of it", at=at)
+                raise fault("alias", f"{helper!r} is allowed, so nothing can be an alias of it", at=at)
             if helper in self.aliases:
-                raise _error("alias", f"{helper!r} is an alias itself; name the helper", at=at)
+                raise fault("alias", f"{helper!r} is an alias itself; name the helper", at=at)
         return self

@@ -55,6 +55,7 @@ class PackCase:
         scale: Largest magnitude of the expected answer (1 where that is 0).
         dims: Value of each dim.
         drawn: It is a member of a random batch.
+        extra: Its points are beyond the full marks.
     """
 
     id: str
@@ -73,11 +74,16 @@ class PackCase:
     scale: float
     dims: Mapping[str, int]
     drawn: bool = False
+    extra: bool = False
 
 
 @dataclass(frozen=True)
 class PackExercise:
-    """The exercise as grading sees it: what ``exercise.yaml`` says, in plain values."""
+    """The exercise as grading sees it: what ``exercise.yaml`` says, in plain values.
+
+    ``grading`` holds what a course makes of the points: gates, late work and rounding; and ``weights`` as its
+    author wrote them. The cases' points are weighted already.
+    """
 
     name: str
     title: str
@@ -88,6 +94,7 @@ class PackExercise:
     limits: Mapping[str, float]
     clauses: Mapping[str, Mapping[str, str]]
     policy: Mapping[str, Any]
+    grading: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -120,8 +127,8 @@ class Pack:
 
     @cached_property
     def max_score(self) -> float:
-        """The sum of the cases' points."""
-        return sum(case.points for case in self.cases)
+        """Full marks: the sum of the cases' points, extra credit left out."""
+        return sum(case.points for case in self.cases if not case.extra)
 
     @cached_property
     def plans(self) -> dict[str, list[list[PlacedArgument] | int]]:

@@ -18,8 +18,9 @@ from grader.errors import ExerciseError, GraderError, Problem
 from grader.exercise import expressions, frozen, yaml_source
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
-from grader.exercise.models import ArrayChange, Case, Exercise, Policy, RandomCases, Relation
+from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation
 from grader.exercise.near import did_you_mean
+from grader.exercise.recipes import ArrayChange
 from grader.exercise.yaml_source import Document, KeyPath
 
 RESERVED = ("exercise", "policy")
@@ -75,6 +76,16 @@ class ExerciseSource:
     @property
     def reference_folder(self) -> Path:
         return self.root / "reference" / self.name
+
+    @cached_property
+    def extra_credit(self) -> frozenset[str]:
+        """Ids of the cases whose points are beyond the full marks."""
+        named = set(self.exercise.grading.extra_credit) if self.exercise.grading else set()
+        found: set[str] = set()
+        for entry in self.entries:
+            ids = case_ids(entry.spec)
+            found |= set(ids) if {entry.group, entry.spec.id} & named else named & set(ids)
+        return frozenset(found)
 
     @cached_property
     def digest(self) -> str:
@@ -195,6 +206,7 @@ def load(folder: Path) -> ExerciseSource:
     for group in order:
         entries += _case_file(group, files[group], exercise, problems, broken)
     _check_requires(entries, broken, problems)
+    _check_grading(exercise, exercise_document, entries, order, broken, problems)
     if problems:
         raise ExerciseError(sorted(problems))
     frozen_path = folder / "frozen.json"
@@ -300,16 +312,56 @@ def _check_dims(spec: Case | RandomCases, exercise: Exercise, fault: Any) -> Non
             fault(where, f"breaks the constraint {constraint}")
 
 
-def _ids(spec: Case | RandomCases) -> list[str]:
+def case_ids(spec: Case | RandomCases) -> list[str]:
+    """The ids by which an item's cases go; those of a random batch begin with the batch's own."""
     if isinstance(spec, Case):
         return [spec.id]
     return [spec.id, *(drawn_id(spec, number + 1) for number in range(spec.random.count))]
 
 
+def _check_grading(
+    exercise: Exercise,
+    document: Document,
+    entries: list[Entry],
+    groups: list[str],
+    broken: set[str],
+    problems: list[Problem],
+) -> None:
+    """Weights are of all groups, and gates and extra credit name what there is."""
+    grading = exercise.grading
+    if grading is None:
+        return
+    cases = [name for entry in entries for name in case_ids(entry.spec)]
+
+    def fault(key: KeyPath, message: str) -> None:
+        at = ("grading", *key)
+        problems.append(Problem(document.file, document.line(at), yaml_source.show_path(at), message))
+
+    def require(name: str, known: list[str], kind: str, *key: str | int) -> None:
+        if name not in known and name not in broken:
+            fault(key, f"unknown {kind} {name!r}{did_you_mean(name, known)}")
+
+    if grading.weights is not None:
+        for name in grading.weights:
+            require(name, groups, "group", "weights", name)
+        if missing := [name for name in groups if name not in grading.weights]:
+            fault(("weights",), f"lacks {', '.join(missing)}; every group needs its weight")
+    for number, name in enumerate(grading.extra_credit):
+        require(name, groups + cases, "group or case", "extra_credit", number)
+    for number, gate in enumerate(grading.gates):
+        for kind, known in (("case", cases), ("clause", list(exercise.clauses)), ("group", groups)):
+            if (named := getattr(gate, kind)) is not None:
+                require(named, known, kind, "gates", number, kind)
+    for group in groups:
+        own = [e for e in entries if e.group == group]
+        if grading.weights is not None and own and not any(e.spec.points for e in own):
+            fault(("weights", group), f"the cases of {group} have no points that its weight could scale")
+
+
 def _check_requires(entries: list[Entry], broken: set[str], problems: list[Problem]) -> None:
     places: dict[str, Entry] = {}
     for entry in entries:
-        for name in _ids(entry.spec):
+        for name in case_ids(entry.spec):
             first = places.setdefault(name, entry)
             if first is not entry:
                 message = f"{name!r} is used twice; first in {first.file}:{first.line}"

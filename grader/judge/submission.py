@@ -15,6 +15,7 @@ from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
 from grader.judge.failures import load_message
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
+from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
 from grader.outcomes import Execution, StepOutcome
 from grader.result import (
@@ -35,21 +36,23 @@ from grader.result import (
 MAX_DETAILED = 3
 NO_HINT = ("passed", "timed_out", "out_of_memory", "crashed", "skipped")
 NEARLY_ALL = 0.9
-
-
-def rounded(points: float) -> float:
-    """Points to a millionth, so that sums of decimal fractions come out as one writes them."""
-    return round(points, 6) + 0.0
+MAX_DIGEST = 80
 
 
 @dataclass(frozen=True)
 class Context:
-    """What is known of a submission beside its execution."""
+    """What is known of a submission beside its execution.
+
+    Attributes:
+        notes: For the student, on how the files were read.
+        adjustments: What a teacher gave or took by hand.
+    """
 
     pack: Pack
     submission: SubmissionInfo
     isolation: Isolation
     notes: tuple[str, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,9 @@ def _known(pack: Pack) -> _Known:
                 "pack": pack.id,
                 "title": pack.exercise.title,
                 "clauses": clauses,
+                "counting": how_it_counts(pack.exercise.grading, skipped.values()),
             },
-            maximum=rounded(math.fsum(case.points for case in pack.cases)),
+            maximum=rounded(math.fsum(case.points for case in pack.cases if not case.extra)),
         )
     known: _Known = pack.texts[key]
     return known
@@ -99,6 +103,8 @@ def judge(context: Context, execution: Execution) -> Result:
     """Decide everything about one submission; how long it took on the clock is left open."""
     pack = context.pack
     report = execution.report or {}
+    alike = replace(context.submission, alike=str(report.get("alike", ""))[:MAX_DIGEST])
+    context = replace(context, submission=alike)
     policy, notes = _policy(report)
     notes = context.notes + notes
     problem = load_message(execution.load, report, pack.exercise)
@@ -165,6 +171,7 @@ def _unjudged(case: PackCase, verdict: Literal["skipped", "grader_fault"]) -> Ca
         points=0.0,
         max_points=case.points,
         drawn=case.drawn,
+        extra=case.extra,
     )
 
 
@@ -296,27 +303,6 @@ def _violation(row: Mapping[str, Any]) -> Violation:
     )
 
 
-def _adjustments(pack: Pack, policy: PolicyResult, points: float) -> tuple[Adjustment, ...]:
-    """What a violation does to the score, by the exercise's ``effect``."""
-    if policy.status != "violated":
-        return ()
-    effect = pack.exercise.policy.get("effect", {"no_points": True})
-    # A helper that was seen while it ran may have no known line.
-    lines = sorted({v.line for v in policy.violations if v.line})
-    where = f", line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:8]))}" if lines else ""
-    helpers = ", ".join(sorted({v.helper for v in policy.violations})[:4])
-    reason = f"a banned helper is used ({helpers}{where})"
-    if effect.get("note"):
-        return ()
-    if "deduct" in effect:
-        taken = min(points, float(effect["deduct"]))
-    elif "cap" in effect:
-        taken = max(0.0, points - float(effect["cap"]))
-    else:
-        taken = points
-    return (Adjustment(reason, rounded(-taken)),)
-
-
 def _finish(
     context: Context,
     execution: Execution,
@@ -328,7 +314,7 @@ def _finish(
 ) -> Result:
     pack = context.pack
     points = rounded(math.fsum([case.points for case in cases]))
-    adjustments = _adjustments(pack, policy, points)
+    adjustments = adjust(pack, cases, policy, context.submission, context.adjustments)
     score = rounded(points + math.fsum([a.points for a in adjustments]))
     maximum = _known(pack).maximum
     if status is None:
@@ -382,14 +368,17 @@ def _sentence(
 ) -> str:
     """The verdict in one sentence."""
     hidden = any(case.visibility == "hidden" for case in pack.cases)
-    if adjustments:
-        reason = f"{adjustments[0].reason[:1].upper()}{adjustments[0].reason[1:]}"
-        return f"{reason}; this costs points." if adjustments[0].points else f"{reason}."
+    for one in adjustments:
+        if one.reason.startswith(BANNED):
+            reason = f"{one.reason[:1].upper()}{one.reason[1:]}"
+            return f"{reason}; this costs points." if one.points else f"{reason}."
     counted = [c for c in cases if c.failed]
-    if score >= maximum and all(c.verdict == "passed" for c in cases):
+    if all(c.verdict == "passed" for c in cases):
+        taken = [one.reason for one in adjustments if one.points < 0]
+        costs = f" Points are taken: {'; '.join(taken)}." if taken and score < maximum else ""
         if pack.student:
-            return "All visible checks passed; hidden checks were not run here."
-        return "All checks passed, the hidden ones too." if hidden else "All checks passed."
+            return f"All visible checks passed; hidden checks were not run here.{costs}"
+        return f"All checks passed, the hidden ones too.{costs}" if hidden else f"All checks passed.{costs}"
     if not counted:
         return "Some checks were not run."
     passed = sum(c.verdict == "passed" for c in cases)

@@ -342,6 +342,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         "skipped": [c for c in cases if c.case.verdict == "skipped"],
         "faults": [c for c in cases if c.case.verdict == "grader_fault"],
         "sums": _sums(result),
+        "counting": _counting(result),
         "printed": printed,
         "hidden_printed": hidden_printed,
     }
@@ -420,10 +421,14 @@ def _output(room: Room, output: Output) -> dict[str, Any]:
 
 
 def _sums(result: Result) -> list[_Sum]:
-    """The lines that add up to the score: visible cases, hidden cases, adjustments."""
+    """The lines that add up to the score: visible cases, hidden cases, extra credit, adjustments."""
     lines = []
-    for label, hidden in (("Visible checks", False), ("Hidden checks", True)):
-        cases = [c for c in result.cases if (c.visibility == "hidden") is hidden]
+    regular = [c for c in result.cases if not c.extra]
+    for label, cases in (
+        ("Visible checks", [c for c in regular if c.visibility != "hidden"]),
+        ("Hidden checks", [c for c in regular if c.visibility == "hidden"]),
+        ("Extra credit", [c for c in result.cases if c.extra]),
+    ):
         if cases:
             passed = sum(c.verdict == "passed" for c in cases)
             lines.append(
@@ -439,6 +444,12 @@ def _sums(result: Result) -> list[_Sum]:
     if rest:
         lines.append(_Sum(plural(len(rest), "more adjustment"), "", math.fsum(a.points for a in rest)))
     return lines
+
+
+def _counting(result: Result) -> list[str]:
+    """What the course makes of the points, in sentences."""
+    said = result.exercise.get("counting", ())
+    return [one_line(str(text), 400) for text in said[:20]] if isinstance(said, list | tuple) else []
 
 
 def _adjustment(adjustment: Adjustment) -> _Sum:

@@ -21,7 +21,8 @@ from grader.exercise.arrays import (
     make_values,
 )
 from grader.exercise.expressions import ExpressionError
-from grader.exercise.models import ArrayChange, Change, Parameter, ValueRecipe
+from grader.exercise.models import Change
+from grader.exercise.recipes import ArrayChange, Parameter, ValueRecipe
 
 RECIPE: TypeAdapter[Any] = TypeAdapter(ValueRecipe)
 DIMS = {"N": 3, "D": 4, "V": 300}

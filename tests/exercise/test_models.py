@@ -13,7 +13,8 @@ from support.small import CASES, EXERCISE, POLICY, dump_yaml
 
 from grader.errors import Problem
 from grader.exercise import yaml_source
-from grader.exercise.models import ArrayChange, Case, Exercise, Limits, Policy, RandomCases, Values
+from grader.exercise.models import Case, Exercise, Limits, Policy, RandomCases
+from grader.exercise.recipes import ArrayChange, Values
 from grader.exercise.schemas import SCHEMAS, json_schema
 from grader.exercise.source import validate_document
 
