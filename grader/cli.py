@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import grader
-from grader import commands, warm
+from grader import warm
+from grader.commands import shared
 from grader.errors import ExerciseError, GraderError, OwnFaultError, Problem
 from grader.exercise.near import did_you_mean
 from grader.sandbox.levels import LEVELS
@@ -47,6 +49,18 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise GraderError with the message and where help is to be had."""
         raise GraderError(f"{message}\nsee {self.prog} --help")
+
+
+def _lazily(module: str, name: str) -> Callable[[argparse.Namespace], int]:
+    """A command's function, whose module is imported when it is called."""
+
+    def run(chosen: argparse.Namespace) -> int:
+        found: Callable[[argparse.Namespace], int] = getattr(
+            importlib.import_module(f"grader.commands.{module}"), name
+        )
+        return found(chosen)
+
+    return run
 
 
 def _command(
@@ -112,7 +126,7 @@ def build_parser() -> Parser:
     one = _command(
         added,
         "check",
-        commands.check,
+        _lazily("check", "check"),
         "Check submissions: which requirement is broken, why, and how to reproduce it.",
         "Status 0: full marks; 1: some submission has less; 2: a path or the exercise is at fault; "
         "3: the grader.",
@@ -150,7 +164,7 @@ def build_parser() -> Parser:
     many = _command(
         added,
         "grade",
-        commands.grade,
+        _lazily("grade", "grade"),
         "Grade a class into a folder: gradebook, records, a page a student and one for the class.",
         "Run again, it goes on where it was and grades only what is new. Status 0 whatever the marks; 2: a "
         "path or the exercise is at fault, the rest is graded all the same; 3: the grader failed on some.",
@@ -178,7 +192,7 @@ def build_parser() -> Parser:
     again = _command(
         added,
         "report",
-        commands.report,
+        _lazily("folder", "report"),
         "Write the pages and tables of a graded folder anew, without running anything.",
     )
     again.add_argument("folder", type=Path, metavar="DIR", help="the --out folder of an earlier grader grade")
@@ -186,7 +200,7 @@ def build_parser() -> Parser:
     proof = _command(
         added,
         "validate",
-        commands.validate,
+        _lazily("authoring", "validate"),
         "Check an exercise: right answers pass, known wrong ones lose points, the pack is reproducible.",
         "Status 0: sound; 1: a weakness; 2: the exercise is at fault or frozen.json is stale; 3: the grader.",
     )
@@ -206,7 +220,7 @@ def build_parser() -> Parser:
     bundle = _command(
         added,
         "pack",
-        commands.pack,
+        _lazily("authoring", "pack"),
         "Write an exercise's pack: one data-only file with all that grading needs.",
     )
     bundle.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
@@ -215,7 +229,10 @@ def build_parser() -> Parser:
     _root(bundle)
 
     shape = _command(
-        added, "schema", commands.schema, "Print the JSON Schema of an exercise's YAML files, for editors."
+        added,
+        "schema",
+        _lazily("authoring", "schema"),
+        "Print the JSON Schema of an exercise's YAML files, for editors.",
     )
     shape.add_argument("what", metavar="exercise|cases|policy", help="which file the schema is of")
     return parser
@@ -237,25 +254,25 @@ def main() -> None:
     except GraderError as error:
         _say_fault(error)
         _print_fault_json(str(error), list(error.problems) if isinstance(error, ExerciseError) else [])
-        sys.exit(commands.USER_FAULT)
+        sys.exit(shared.USER_FAULT)
     except OwnFaultError as error:
         print(f"grader: a fault of the grader itself: {error}", file=sys.stderr)
         _print_fault_json(str(error), [])
-        sys.exit(commands.GRADER_FAULT)
+        sys.exit(shared.GRADER_FAULT)
     except KeyboardInterrupt:
         print("grader: interrupted", file=sys.stderr)
-        sys.exit(commands.INTERRUPTED)
+        sys.exit(shared.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(commands.OK)
+        sys.exit(shared.OK)
     except Exception as error:
         if os.environ.get("GRADER_DEBUG"):
             raise
         said = f"{type(error).__name__}: {error}"
         print(f"grader: a fault of the grader itself: {said} (GRADER_DEBUG=1 shows where)", file=sys.stderr)
         _print_fault_json(said, [])
-        sys.exit(commands.GRADER_FAULT)
+        sys.exit(shared.GRADER_FAULT)
     finally:
         warm.stop()
 
@@ -264,7 +281,7 @@ def _run(arguments: list[str]) -> int:
     parser = build_parser()
     if not arguments:
         parser.print_help(sys.stderr)
-        return commands.USER_FAULT
+        return shared.USER_FAULT
     if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         raise GraderError(
             f"no command {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}\nsee grader --help"
@@ -281,13 +298,13 @@ def _say_fault(error: GraderError) -> None:
 
 def _print_fault_json(message: str, problems: list[Problem]) -> None:
     """The document of a command that could not do its work, where one was asked for and none was written."""
-    if "--json" not in sys.argv or commands.json_written:
+    if "--json" not in sys.argv or shared.json_written:
         return
     command = sys.argv[1]
     if command == "check":
-        commands.print_json([])
+        shared.print_json([])
     elif command == "grade":
-        commands.print_json(
+        shared.print_json(
             {"schema": "grader.batch/1", "submissions": 0, "graded": 0, "counts": {}, "error": message}
         )
     elif command == "validate":
@@ -296,4 +313,4 @@ def _print_fault_json(message: str, problems: list[Problem]) -> None:
         rows = [{"code": "exercise_fault", **vars(p)} for p in problems]
         if not rows:
             rows = [{"code": "exercise_fault", "message": message, "file": "", "line": 0}]
-        commands.print_json({"schema": SCHEMA, "sound": False, "weaknesses": rows, "error": message})
+        shared.print_json({"schema": SCHEMA, "sound": False, "weaknesses": rows, "error": message})

@@ -21,6 +21,18 @@ ALLOWED: dict[str, set[str]] = {
     "gradebook": set(),
     "report": {"gradebook"},
     "batch": {"report", "gradebook", "judge", "sandbox", "policy", "intake", "exercise"},
+    "commands": {
+        "authoring",
+        "batch",
+        "report",
+        "gradebook",
+        "judge",
+        "sandbox",
+        "policy",
+        "intake",
+        "exercise",
+        "warm",
+    },
     "authoring": {"batch", "judge", "sandbox", "policy", "intake", "exercise"},
 }
 SHARED = {

@@ -5,6 +5,8 @@ For the author's code only: the reference, known mistakes, mutants. Nothing conf
 
 from __future__ import annotations
 
+import inspect
+import traceback
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -28,7 +30,14 @@ def as_value(answer: Any) -> Value:
     if isinstance(answer, np.generic):
         return ArrayValue("scalar", answer.dtype.name, (), answer.tobytes())
     if isinstance(answer, list | tuple):
-        return Container(type(answer).__name__, tuple(as_value(item) for item in answer))
+        return Container(
+            "list" if isinstance(answer, list) else "tuple", tuple(as_value(item) for item in answer)
+        )
+    if isinstance(answer, dict):
+        return Container("dict", tuple((as_value(k), as_value(v)) for k, v in answer.items()))
+    if type(answer).__module__.partition(".")[0] == "torch" and hasattr(answer, "detach"):
+        array = answer.detach().cpu().numpy()
+        return ArrayValue("tensor", array.dtype.name, array.shape, np.ascontiguousarray(array).tobytes())
     if answer is None:
         return PlainValue("none")
     if isinstance(answer, bool | int | float | complex | str):
@@ -112,15 +121,27 @@ def _argument(argument: PlacedArgument, memory: bytearray) -> Any:
 def _call(entry: Callable[..., Any], arguments: Sequence[Any], memory: Array) -> tuple[StepOutcome, Any]:
     try:
         answer = entry(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         bases = tuple(base.__name__ for base in type(error).__mro__[1:-1])
-        failure = Failure(type(error).__name__, str(error)[:300], bases)
+        failure = Failure(type(error).__name__, str(error)[:300], bases, _frames(entry, error))
         return StepOutcome("raised", failure=failure), None
     aliased: frozenset[int] = frozenset()
     if isinstance(answer, np.ndarray) and np.may_share_memory(answer, memory):
         shared = (n for n, a in enumerate(arguments) if isinstance(a, np.ndarray))
         aliased = frozenset(n for n in shared if np.shares_memory(answer, arguments[n]))
     return StepOutcome("returned", value=as_value(answer), aliased=aliased), answer
+
+
+def _frames(entry: Callable[..., Any], error: BaseException) -> tuple[tuple[int, str], ...]:
+    """Line and function of the frames in the function's own file, outermost first."""
+    code = getattr(inspect.unwrap(entry), "__code__", None)
+    if code is None:
+        return ()
+    return tuple(
+        (line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == code.co_filename
+    )
 
 
 def _with_overwritten(

@@ -1,0 +1,128 @@
+"""``grader check``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grader import warm
+from grader.commands.shared import (
+    GRADER_FAULT,
+    LESS_THAN_FULL,
+    OK,
+    USER_FAULT,
+    console,
+    print_json,
+    require_isolation,
+    say,
+)
+from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grader.exercise.pack import Pack
+    from grader.intake.submission import Submission
+    from grader.result import Result
+
+
+def check(chosen: argparse.Namespace) -> int:
+    """``grader check``."""
+    from grader.exercise.resolve import resolve_pack
+
+    pack = resolve_pack(chosen.exercise, chosen.root)
+    if chosen.case or chosen.clause:
+        from grader.exercise.select import select
+
+        pack = select(pack, cases=chosen.case, clauses=chosen.clause)
+    if chosen.snippet:
+        _print_snippets(pack, chosen.paths[0], bool(chosen.case))
+        return OK
+    from grader.batch.runner import Runner
+    from grader.intake.folders import collect
+
+    require_isolation(chosen.require_isolation, "--require-isolation LEVEL asks for less")
+    intake = collect(chosen.paths, pack.exercise.entry)
+    terminal = console()
+    results: list[Result] = []
+    # The runner ends it.
+    started, warm.server = warm.server, None
+    with Runner(pack, started) as runner:
+        for submission in intake.submissions:
+            result = runner.grade(submission)
+            results.append(result)
+            if not chosen.json:
+                _show(terminal, result, submission, chosen, first=len(results) == 1)
+    for problem in intake.problems:
+        say(problem)
+    if chosen.json:
+        print_json([result.for_student().to_dict() for result in results])
+    if chosen.html is not None:
+        _write_pages(chosen.html, results)
+    return _check_status(results, bool(intake.problems) or not results)
+
+
+def _show(
+    terminal: Console, result: Result, submission: Submission, chosen: argparse.Namespace, *, first: bool
+) -> None:
+    from grader.report.terminal import check_report, show
+
+    if not first:
+        terminal.print()
+    words = ["grader", "check", submission.path]
+    words += ["--exercise", chosen.exercise] if chosen.exercise else []
+    words += ["--root", str(chosen.root)] if chosen.root else []
+    show(
+        terminal,
+        check_report(
+            result, show_all=chosen.all, source=submission.source or "", command=" ".join(map(_quoted, words))
+        ),
+    )
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell; signs that would act on the terminal are written as escapes."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + word.encode("unicode_escape").decode("ascii").replace("'", "\\'") + "'"
+
+
+def _check_status(results: list[Result], fault: bool) -> int:
+    if any(r.status == "grader_fault" for r in results):
+        return GRADER_FAULT
+    if fault:
+        return USER_FAULT
+    return LESS_THAN_FULL if any(r.status != "passed" for r in results) else OK
+
+
+def _write_pages(html: Path, results: list[Result]) -> None:
+    from grader.report.html import student_page
+
+    if not results:
+        return
+    try:
+        if len(results) == 1 and not html.is_dir():
+            html.write_text(student_page(results[0]), "utf-8")
+            return
+        html.mkdir(parents=True, exist_ok=True)
+        for result in results:
+            (html / f"{result.submission.id}.html").write_text(student_page(result), "utf-8")
+    except OSError as error:
+        raise GraderError(f"{html} can't be written: {error.strerror}") from None
+
+
+def _print_snippets(pack: Pack, path: Path, chosen: bool) -> None:
+    from grader.judge.details import snippet
+
+    if not chosen:
+        raise GraderError("--snippet needs --case ID; the ids stand in the report of grader check")
+    for case in pack.cases:
+        if case.visibility == "hidden":
+            raise GraderError(f"{case.id} is hidden; its inputs are not shown")
+        text = snippet(pack, case, str(path))
+        if not text:
+            raise GraderError(f"the arrays of {case.id} are too large to be written out")
+        sys.stdout.write(text)

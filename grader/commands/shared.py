@@ -1,0 +1,48 @@
+"""What the commands share: statuses, the one JSON document, consoles."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+OK, LESS_THAN_FULL, USER_FAULT, GRADER_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
+
+json_written = False
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Standard output or error for tables and colours."""
+    from grader.report.terminal import console
+
+    return console(stderr=stderr)
+
+
+def say(text: str) -> None:
+    """A message of the grader's on standard error."""
+    print(f"grader: {text}", file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Write the command's one JSON document."""
+    global json_written
+    json_written = True
+    # Escapes for everything beyond ASCII: right under every locale.
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+
+
+def require_isolation(level: str, otherwise: str) -> None:
+    """Raise GraderError when this machine can't keep submissions apart that well."""
+    from grader.sandbox.levels import LEVELS, probe, why_not_full
+
+    found, _layers = probe()
+    if LEVELS.index(found) < LEVELS.index(level):
+        raise GraderError(
+            f"submissions can't be confined here as they should be: the isolation level is {found}, "
+            f"{level} is asked for; {why_not_full()}\n{otherwise}"
+        )
