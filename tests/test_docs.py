@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from grader.exercise.source import load
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = re.compile(
@@ -46,3 +49,15 @@ def test_the_example_is_sound_and_grades(tmp_path: Path) -> None:
     assert "It returned a list of" in checked.stdout and checked.stderr == ""
     (tmp_path / "mine.py").write_text("def row_mean(x):\n    return x.mean(axis=1)\n")
     assert run(tmp_path, "check", "mine.py").returncode == 0
+
+
+def test_the_policies_of_a_course_that_docs_show_fit_the_exercise(tmp_path: Path) -> None:
+    (text,) = re.findall(
+        r"^```yaml\n(grading:.*?)^```$", (ROOT / "docs" / "grading.md").read_text("utf-8"), re.M | re.S
+    )
+    shutil.copytree(ROOT / "cases" / "mlm_forward", tmp_path / "cases" / "mlm_forward")
+    path = tmp_path / "cases" / "mlm_forward" / "exercise.yaml"
+    path.write_text(path.read_text("utf-8") + text, "utf-8")
+    source = load(path.parent)
+    assert source.exercise.grading is not None and source.exercise.grading.late is not None
+    assert source.digest  # nothing of it is a fault

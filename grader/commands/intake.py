@@ -1,0 +1,38 @@
+"""``grader intake``: what would be graded, before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from grader.commands.shared import OK, USER_FAULT, console, print_json
+
+if TYPE_CHECKING:
+    from grader.exercise.pack import Pack
+    from grader.intake.collect import Intake
+
+
+def collected(chosen: argparse.Namespace, pack: Pack) -> Intake:
+    """The submissions that a command's paths and options name."""
+    from grader.intake.collect import Asked, collect
+
+    asked = Asked(pack.exercise.entry, pack.exercise.packages, pack.exercise.parameters)
+    return collect(
+        chosen.paths,
+        asked,
+        layout=getattr(chosen, "layout", None),
+        roster=getattr(chosen, "roster", None),
+    )
+
+
+def intake(chosen: argparse.Namespace) -> int:
+    """``grader intake``."""
+    from grader.exercise.resolve import resolve_pack
+    from grader.intake.preview import preview, to_dict
+
+    found = collected(chosen, resolve_pack(chosen.exercise, chosen.root))
+    if chosen.json:
+        print_json(to_dict(found))
+    else:
+        console().print(preview(found), soft_wrap=False)
+    return USER_FAULT if found.problems or not found.submissions else OK

@@ -1,0 +1,87 @@
+"""What an intake found, shown before anything is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from grader.intake.submission import Submission
+from grader.people import Person
+
+if TYPE_CHECKING:
+    from grader.intake.collect import Intake
+
+SCHEMA = "grader.intake/1"
+
+
+def preview(intake: Intake) -> RenderableType:
+    """Who was found, from which file, by which rule, and everything that was left out and why."""
+    found = len(intake.submissions)
+    parts: list[RenderableType] = []
+    layouts = f", layout: {', '.join(intake.layouts)}" if intake.layouts else ""
+    parts.append(Text(f"{found} submission{'s' if found != 1 else ''}{layouts}", style="bold"))
+    if found:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for column in ("who", "id", "file", "handed in", "chosen by"):
+            table.add_column(column, overflow="fold")
+        for submission in intake.submissions:
+            table.add_row(*map(_plain, _row(submission)))
+        parts.append(table)
+    notes = [(s, note) for s in intake.submissions for note in (s.problem or s.fault, *s.notes) if note]
+    if notes:
+        parts += [Text(""), Text("what the students will be told", style="bold")]
+        parts += [_plain(f"  {submission.id}: {note}") for submission, note in notes]
+    if intake.missing:
+        parts += [Text(""), Text(f"{len(intake.missing)} of the roster handed in nothing", style="bold")]
+        parts += [_plain(f"  {_person(person)}") for person in intake.missing]
+    if intake.left_out:
+        parts += [Text(""), Text("left out", style="bold")]
+        parts += [_plain(f"  {left}") for left in intake.left_out]
+    if intake.problems:
+        parts += [Text(""), Text("problems", style="bold red")]
+        parts += [_plain(f"  {problem}") for problem in intake.problems]
+    return Group(*parts)
+
+
+def to_dict(intake: Intake) -> dict[str, Any]:
+    """The same as plain data, without the sources."""
+    rows = []
+    for submission in intake.submissions:
+        row = submission.to_dict()
+        row.pop("source")
+        rows.append({**row, "file": submission.filename, "lines": _lines(submission)})
+    return {
+        "schema": SCHEMA,
+        "layouts": list(intake.layouts),
+        "submissions": rows,
+        "missing": [vars(person) for person in intake.missing],
+        "left_out": [str(left) for left in intake.left_out],
+        "problems": list(intake.problems),
+    }
+
+
+def _row(submission: Submission) -> tuple[str, str, str, str, str]:
+    who = ", ".join(map(_person, submission.people)) or ", ".join(submission.members) or submission.name
+    modules = [part.name for part in submission.parts if part.kind == "module"]
+    file = submission.path + (f" with {', '.join(modules)}" if modules else "")
+    when = submission.submitted_at.replace("T", " ") or "–"
+    when += " late" if submission.late else ""
+    when += f", attempt {submission.attempts}" if submission.attempts > 1 else ""
+    return who, submission.id, file, when, submission.rule or "–"
+
+
+def _person(person: Person) -> str:
+    told = person.id or person.platform_id
+    return f"{person.name} ({told})" if told and told != person.name else person.name
+
+
+def _lines(submission: Submission) -> int:
+    return submission.source.count("\n") + 1 if submission.source is not None else 0
+
+
+def _plain(text: str) -> Text:
+    """Text that can't act on the terminal."""
+    return Text("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text))
