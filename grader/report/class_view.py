@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader import __version__
+from grader.people import Person
 from grader.report.figures import number, short_digest
 from grader.report.submission_view import MAX_LISTED, clause_titles, share_of_marks
-from grader.report.texts import STATUS_WORDS, one_line
-from grader.result import Result
+from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, one_line
+from grader.report.twins import twins
+from grader.result import Result, SubmissionInfo
 from grader.summary import FAILED, FAULT, PASSED, CaseOutline, Named, Outline, Summary
 
 # A submission's line, and what it shares with others; one object for all that share it.
@@ -32,6 +34,7 @@ class _Row:
     clause: str
     failed: int
     seconds: str
+    handed_in: str
 
 
 @dataclass(frozen=True)
@@ -127,11 +130,32 @@ def _row(result: Summary, titles: Mapping[str, str]) -> _Row:
         clause=titles[broken[0]] if broken else "",
         failed=result.marks.count(FAILED),
         seconds=f"{result.wall_s:.3f}",
+        handed_in=_handed_in(result.submission),
     )
 
 
-def class_view(rows: Sequence[ClassRow], title: str, version: str) -> dict[str, Any]:
-    """Everything that the page of a class shows."""
+def _handed_in(submission: SubmissionInfo) -> str:
+    """When it was handed in, and whether that was late; empty where nobody tells."""
+    when = one_line(submission.submitted_at, 40)[:16].replace("T", " ")
+    return " ".join(filter(None, (when, "late" if submission.late else "")))
+
+
+def class_view(
+    rows: Sequence[ClassRow],
+    title: str,
+    version: str,
+    missing: Iterable[Person] = (),
+    changes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Everything that the page of a class shows.
+
+    Args:
+        rows: The submissions.
+        title: The heading; the exercise's title when empty.
+        version: What graded them.
+        missing: Those of the roster who handed in nothing.
+        changes: What another pack has changed, as `grader.gradebook.changes.Changes.to_dict` gives it.
+    """
     results = [summary for summary, _ in rows]
     outlines = {summary.outline: outline for summary, outline in rows}
     titles: dict[str, str] = {}
@@ -169,6 +193,10 @@ def class_view(rows: Sequence[ClassRow], title: str, version: str) -> dict[str, 
         "mean": math.fsum(scores) / len(scores) if scores else None,
         "max_score": max((r.max_score for r in results), default=0.0),
         "rows": [_row(r, titles) for r in results],
+        "timed": any(r.submission.submitted_at or r.submission.late is not None for r in results),
+        "missing": _missing(missing),
+        "alike": _alike(results),
+        "changes": _changes(changes) if changes else None,
         "clauses": sorted(
             (_Share(told, "", failing[name], examined) for name, told in titles.items() if failing[name]),
             key=lambda share: -share.count,
@@ -239,6 +267,70 @@ def _who(result: Summary) -> dict[str, str]:
     return {
         "href": result.submission.id,
         "name": one_line(result.submission.name or result.submission.id, 80),
+    }
+
+
+def _missing(persons: Iterable[Person]) -> dict[str, Any]:
+    found = list(persons)
+    rows = [
+        {"name": one_line(p.name, 80), "id": one_line(p.id or p.platform_id, 80)} for p in found[:MAX_LISTED]
+    ]
+    return {"rows": rows, "total": len(found), "more": len(found) - len(rows)}
+
+
+def _alike(results: Iterable[Summary]) -> dict[str, Any]:
+    """Groups of submissions that are alike, for the teacher to look at."""
+    groups = twins(result.submission for result in results)
+    rows = [
+        {
+            "exact": group.exact,
+            "rows": [{"href": s.id, "name": _told_apart(s)} for s in group.submissions[:MAX_NAMES]],
+            "more": len(group.submissions) - MAX_NAMES,
+        }
+        for group in groups[:MAX_LISTED]
+    ]
+    return {"rows": rows, "more": len(groups) - len(rows)}
+
+
+def _told_apart(submission: SubmissionInfo) -> str:
+    """A name with what tells it from the same name of another student."""
+    name = one_line(submission.name or submission.id, 80)
+    return name if name == submission.id else f"{name} ({one_line(submission.id, 80)})"
+
+
+def _changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What another pack has changed, those first whose score changed most."""
+
+    def moved(change: Mapping[str, Any]) -> float:
+        before, after = change["before"]["score"], change["after"]["score"]
+        return math.inf if before is None or after is None else abs(after - before)
+
+    changed = sorted(changes["changed"], key=moved, reverse=True)
+    rows = [
+        {
+            "href": change["id"],
+            "name": one_line(str(change["name"] or change["id"]), 80),
+            "before": change["before"],
+            "after": change["after"],
+            "anew": change["anew"],
+            "cases": [
+                {
+                    "id": one_line(case["id"], 80),
+                    "before": VERDICT_WORDS.get(case["before"], "not there"),
+                    "after": VERDICT_WORDS.get(case["after"], "not there"),
+                }
+                for case in change["cases"][:5]
+            ],
+            "more": len(change["cases"]) - 5,
+        }
+        for change in changed[:MAX_LISTED]
+    ]
+    return {
+        "rows": rows,
+        "compared": changes["compared"],
+        "total": len(changed),
+        "more": len(changed) - len(rows),
+        "packs": sorted({short_digest(c["before"]["pack"]) for c in changed})[:5],
     }
 
 

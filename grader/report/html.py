@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from grader import __version__
+from grader.people import Person
 from grader.report import markup, parts
 from grader.report.class_view import ClassRow, class_rows, class_view
 from grader.report.figures import number, plural, points, short_digest
@@ -67,9 +68,24 @@ def class_page(results: Iterable[Result], *, title: str = "", version: str = "")
     return page_of_rows(class_rows(results), title=title, version=version)
 
 
-def page_of_rows(rows: Sequence[ClassRow], *, title: str = "", version: str = "") -> str:
-    """The same from the short form of the records."""
-    return _render("class.html", class_view(rows, title, version))
+def page_of_rows(
+    rows: Sequence[ClassRow],
+    *,
+    title: str = "",
+    version: str = "",
+    missing: Iterable[Person] = (),
+    changes: Mapping[str, Any] | None = None,
+) -> str:
+    """The same from the short form of the records.
+
+    Args:
+        rows: The submissions.
+        title: As for `class_page`.
+        version: As for `class_page`.
+        missing: Those of the roster who handed in nothing.
+        changes: What another pack has changed, as `grader.gradebook.changes.Changes.to_dict` gives it.
+    """
+    return _render("class.html", class_view(rows, title, version, missing, changes))
 
 
 def validation_page(validation: Validation) -> str:

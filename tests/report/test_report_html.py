@@ -13,10 +13,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from pages import Page
-from samples import CASES, HOSTILE, class_of, details, every_kind, failing, hostile, named, result, violated
+from samples import (
+    CASES,
+    HOSTILE,
+    class_of,
+    details,
+    every_kind,
+    failing,
+    hostile,
+    info,
+    named,
+    result,
+    violated,
+)
 
+from grader.people import Person
+from grader.report.class_view import class_rows
 from grader.report.figures import number, points
-from grader.report.html import _environment, class_page, student_page, teacher_page
+from grader.report.html import _environment, class_page, page_of_rows, student_page, teacher_page
 from grader.report.submission_view import Memo
 from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Shared, Violation
 
@@ -404,10 +418,51 @@ def test_a_class_page_counts_and_links() -> None:
     assert rows[2][5] == "Softmax"
 
 
+def test_who_is_alike_who_handed_in_nothing_and_what_changed_stand_on_the_class_page() -> None:
+    one, two, three = (
+        replace(
+            KINDS["failing"], submission=replace(info(name, name), digest=digest, alike="same", late=True)
+        )
+        for name, digest in (("ann", "1"), ("bob", "1"), ("cem", "2"))
+    )
+    side = {"pack": "sha256:0123456789abcdef", "status": "failed", "score": 1.5, "max_score": 20.0}
+    change = {
+        "id": "ann",
+        "name": "ann",
+        "before": side,
+        "after": {**side, "score": 3.25, "status": "failed"},
+        "cases": [{"id": "one_case", "before": "wrong_value", "after": ""}],
+        "anew": True,
+    }
+    source = page_of_rows(
+        class_rows([one, two, three]),
+        missing=[Person("Nora <b>", "0017"), Person("Max")],
+        changes={"compared": 3, "changed": [change]},
+    )
+    assert_inert(source)
+    page = Page(source)
+    assert re.search(r"Same file\s+ann, bob\s+≈", page.text)
+    assert re.search(r"Same text\s+ann, bob, cem", page.text)
+    assert re.search(r"Handed in nothing\s+Nora <b> 0017, Max", page.text)
+    (table,) = [t for t in page.tables if "Score before" in t[0]]
+    assert table[1][1].startswith("1.5") and table[1][2].startswith("3.25")
+    assert "one_case" in table[1][3] and "not there" in table[1][3] and "meanwhile" in table[1][3]
+    (rows,) = [t for t in page.tables if t[0][:3] == ["Name", "Id", "Status"]]
+    assert rows[0][-1] == "Handed in" and {row[-1] for row in rows[1:]} == {"late"}
+    alone = Page(class_page([one])).text
+    assert not [part for part in ("Alike", "Handed in nothing", "newer pack") if part in alone]
+
+
 def test_mistakes_stand_by_the_number_of_students_that_have_them() -> None:
     kinds = ("diagnosed", "paired", "undecided", "undiagnosed", "raising", "passing")
     records = [KINDS[kind] for kind in kinds]
-    team = replace(records[0], submission=replace(records[0].submission, id="team", members=("A", "B", "C")))
+    records = [
+        replace(r, submission=replace(r.submission, digest=kind))
+        for r, kind in zip(records, kinds, strict=True)
+    ]
+    team = replace(
+        records[0], submission=replace(records[0].submission, id="team", digest="", members=("A", "B", "C"))
+    )
     page = Page(class_page([*records, team]))
     (table,) = [t for t in page.tables if t[0][0] == "Mistake"]
     assert table[0] == ["Mistake", "Clause", "Students", "Submissions"]
