@@ -123,6 +123,8 @@ class LoadOutcome:
         type: Name of its type.
         names: Other names bound at module level.
         needs: A package of a heavier fork server that was asked for, or an empty text.
+        failures: The first cells of a notebook that ended early, which does not end loading: the cell's first
+            line in the text, and the exception.
     """
 
     state: State
@@ -136,6 +138,7 @@ class LoadOutcome:
     stdout: str = ""
     stderr: str = ""
     cpu_s: float = 0.0
+    failures: tuple[tuple[int, Failure], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,11 @@ def join(parts: Sequence[bytes]) -> bytes:
 def split(data: bytes) -> list[bytes]:
     """The messages of which one was made. Raises ValueError where it was not."""
     at = 4 + int.from_bytes(data[:4], "little")
+    sizes = json.loads(data[4:at])
     parts = []
-    for size in json.loads(data[4:at]):
+    if not isinstance(sizes, list) or not all(type(size) is int and size >= 0 for size in sizes):
+        raise ValueError("a message does not begin with the sizes of its parts")
+    for size in sizes:
         parts.append(data[at : at + size])
         at += size
     if at != len(data):

@@ -1,28 +1,33 @@
-"""One submission graded: policy, sandbox and judge put together."""
+"""Submissions graded: policy, sandbox and judge put together.
+
+Running and judging are apart: what running gave can be judged again, for another submission with the same
+text or after the exercise's points, hints or tolerances have changed.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import math
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from types import TracebackType
 from typing import Any
 
+from grader.batch.jobs import Job
+from grader.batch.stored import Ran, SmallCalls
 from grader.exercise.calls import PlacedArray, read_plan
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.judge import submission as judging
-from grader.judge.follow_up import choose, complete
+from grader.judge.follow_up import FollowUpCalls, choose, complete
 from grader.outcomes import Execution
-from grader.result import Isolation, Result, SubmissionInfo
+from grader.result import Adjustment, Isolation, Result, SubmissionInfo
 from grader.sandbox.analyst import Analysis, Analyst
 from grader.sandbox.children import PackageMissingError, SandboxError, Server
 from grader.sandbox.execution import Phase, Program, execute
-from grader.sandbox.levels import probe
+from grader.sandbox.levels import probe, why_not_full
 from grader.sandbox.packages import KINDS
 from grader.sandbox.servers import make_server
 from grader.sandbox.watch import Limits
@@ -31,16 +36,25 @@ from grader.sandbox.watch import Limits
 RECORDED_CALLS = 3
 
 
+FOLLOW_UP = "follow_up"
+
+
+class WeaklyConfinedError(SandboxError):
+    """Submissions can't be confined fully here, and that is asked for."""
+
+
 class Runner:
     """Grades submissions one after another, with servers that stay warm.
 
     Args:
         pack: The exercise's pack.
         started: A numpy server that was started ahead and knows nothing yet; the runner ends it.
+        weak_isolation: Run submissions also where they can't be confined fully.
     """
 
-    def __init__(self, pack: Pack, started: Server | None = None) -> None:
+    def __init__(self, pack: Pack, started: Server | None = None, *, weak_isolation: bool = True) -> None:
         self.pack = pack
+        self._weak_isolation = weak_isolation
         self._servers: dict[str, Server] = {}
         self._analyst: Analyst | None = None
         self._isolation = Isolation(*probe())
@@ -49,7 +63,7 @@ class Runner:
             started.configure(pack.exercise.packages, pack.exercise.policy)
             self._servers[started.kind] = started
         self._phases = [
-            Phase(name, block, pack.plans[name], *_answer_sizes(pack, name))
+            Phase(name, block, pack.plans[name], *pack.answer_sizes(name))
             for name, block in pack.blocks.items()
         ]
         limits = pack.exercise.limits
@@ -86,49 +100,156 @@ class Runner:
             server.close()
         self._servers.clear()
 
-    def grade(self, submission: Submission) -> Result:
+    def grade(self, submission: Submission, adjustments: Sequence[Adjustment] = ()) -> Result:
         """The Result record of one submission; never raises for anything that the submission does."""
-        begin = time.perf_counter()
-        if submission.source is None:
-            return judging.not_loadable(self._context(submission), submission.problem)
+        (result,), _execution = self._grade([submission], {submission.id: adjustments}, None, keep=False)
+        return result
+
+    def grade_job(self, job: Job) -> tuple[list[Result], bytes | None]:
+        """The records of a job's submissions, which are run once at most, and what running them gave.
+
+        The latter is None when nothing was run, or nothing that could be kept.
+        """
+        return self._grade(job.submissions, job.adjustments, job.execution, keep=True)
+
+    def run(self, submission: Submission) -> Ran:
+        """What running a submission gives, the few calls after a failure included.
+
+        Raises:
+            SandboxError: The sandbox failed.
+            ValueError: It has no text.
+        """
+        return self._run_and_judge(submission, ())[0]
+
+    def judge(self, submission: Submission, ran: Ran, adjustments: Sequence[Adjustment] = ()) -> Result:
+        """The record of a submission from what running it, or one like it, gave; nothing is run.
+
+        What the calls after a failure gave is used where this pack makes the same calls, and else left out.
+
+        Raises:
+            ValueError: Another text was run, or it was run by a pack that runs other things.
+        """
+        if ran.pack != self.pack.execution_digest:
+            raise ValueError("the submission was run by another pack")
+        if ran.program != _digest_of(self._program(submission)):
+            raise ValueError("another submission was run")
+        result = judging.judge(self._context(submission, adjustments, ran.isolation), ran.execution)
         try:
-            program = self._program(submission, submission.source)
-            execution = self._execute(program)
-            result = judging.judge(self._context(submission), execution)
-            try:
-                result = self._follow_up(program, result)
-            except Exception as error:
-                result = judging.undiagnosed(result, error)
-            timing = replace(result.timing, wall_s=round(time.perf_counter() - begin, 6))
-            return replace(result, timing=timing)
-        except SandboxError as error:
-            return judging.grader_fault(self._context(submission), str(error))
+            return self._completed(result, ran, self._calls_after(result), submission.filename)
         except Exception as error:
-            # Whatever fails here is ours: it must neither cost the student points nor stop the class.
-            return judging.grader_fault(self._context(submission), f"{type(error).__name__}: {error}")
+            return self._timed(judging.undiagnosed(result, error), ran)
 
     def fault(self, submission: Submission, message: str) -> Result:
         """The record that says that the grader itself failed on a submission."""
         return judging.grader_fault(self._context(submission), message)
 
-    def _context(self, submission: Submission) -> judging.Context:
+    def _grade(
+        self,
+        submissions: Sequence[Submission],
+        adjustments: Mapping[str, Sequence[Adjustment]],
+        stored: bytes | None,
+        *,
+        keep: bool,
+    ) -> tuple[list[Result], bytes | None]:
+        """The records of submissions with the same text, and what running them gave, if it is to be kept."""
+        results: list[Result] = []
+        ran: Ran | None = None
+        execution: bytes | None = None
+        failed = ""
+        for one in submissions:
+            given = adjustments.get(one.id, ())
+            try:
+                if one.fault or failed:
+                    result = self.fault(one, one.fault or failed)
+                elif one.source is None:
+                    result = judging.not_loadable(self._context(one, given), one.problem)
+                elif ran is not None or (ran := self._believed(stored, one)) is not None:
+                    result = self.judge(one, ran, given)
+                else:
+                    ran, result = self._run_and_judge(one, given)
+                    execution = _kept(ran) if keep else None
+            except SandboxError as error:
+                # It would fail for the others too.
+                failed = str(error)
+                result = self.fault(one, failed)
+            except Exception as error:
+                # Whatever fails here is ours: it must neither cost the student points nor stop the class.
+                result = self.fault(one, f"{type(error).__name__}: {error}")
+            results.append(result)
+        return results, execution
+
+    def _believed(self, stored: bytes | None, submission: Submission) -> Ran | None:
+        """What running the submission gave before; None where that does not hold for it and this pack."""
+        if stored is None:
+            return None
+        try:
+            ran = Ran.from_bytes(stored)
+        except ValueError:
+            return None
+        same = _digest_of(self._program(submission)), self.pack.execution_digest
+        return ran if (ran.program, ran.pack) == same else None
+
+    def _run_and_judge(self, submission: Submission, adjustments: Sequence[Adjustment]) -> tuple[Ran, Result]:
+        begin = time.perf_counter()
+        program = self._program(submission)
+        execution = self._execute(program)
+        ran = Ran(
+            pack=self.pack.execution_digest,
+            program=_digest_of(program),
+            # What was found while it ran is part of the report.
+            execution=replace(execution, findings=()),
+            isolation=self._isolation,
+            kind=self._used,
+        )
+        result = judging.judge(self._context(submission, adjustments, ran.isolation), execution)
+        try:
+            calls = self._calls_after(result)
+            small = self._small_calls(program, calls) if calls is not None else None
+            ran = replace(ran, small=small, wall_s=round(time.perf_counter() - begin, 6))
+            return ran, self._completed(result, ran, calls, submission.filename)
+        except Exception as error:
+            ran = replace(ran, wall_s=round(time.perf_counter() - begin, 6))
+            return ran, self._timed(judging.undiagnosed(result, error), ran)
+
+    def _context(
+        self,
+        submission: Submission,
+        adjustments: Sequence[Adjustment] = (),
+        isolation: Isolation | None = None,
+    ) -> judging.Context:
         return judging.Context(
             pack=self.pack,
             submission=_info(submission),
-            isolation=self._isolation,
+            isolation=isolation or self._isolation,
             notes=submission.notes,
+            adjustments=tuple(adjustments),
         )
 
-    def _program(self, submission: Submission, source: str) -> Program:
-        return Program(source, submission.filename, submission.module, self.pack.exercise.entry)
+    def _program(self, submission: Submission) -> Program:
+        if submission.source is None:
+            raise ValueError(f"{submission.id} has no text: {submission.problem or submission.fault}")
+        return Program(
+            submission.source,
+            submission.filename,
+            submission.module,
+            self.pack.exercise.entry,
+            parts=submission.parts,
+        )
 
-    def _follow_up(self, program: Program, result: Result) -> Result:
-        """The result with what a few small calls show of a submission that failed."""
-        calls = choose(self.pack, result)
-        if calls is None:
-            return result
+    # --- the few calls after a failure ----------------------------------------------------
+
+    def _calls_after(self, result: Result) -> FollowUpCalls | None:
+        """The calls to make for a submission; they hang on its cases alone and so on what running it gave.
+
+        Points that a teacher gave or that are beyond the full marks may make it pass all the same.
+        """
+        if result.status == "passed":
+            result = replace(result, status="failed")
+        return choose(self.pack, result)
+
+    def _small_calls(self, program: Program, calls: FollowUpCalls) -> SmallCalls | None:
         plan = read_plan(calls.block)
-        phase = Phase("follow_up", calls.block, plan, calls.answer_bytes, calls.answers_bytes)
+        phase = Phase(FOLLOW_UP, calls.block, plan, calls.answer_bytes, calls.answers_bytes)
         # All these calls together get the time of one: what hangs only here is not worth more.
         limits = replace(self._limits, seconds=self._limits.seconds_per_call)
         for _ in range(2):
@@ -138,17 +259,29 @@ class Runner:
                 # What is decided stays decided; only these calls are tried again.
                 self.close()
                 continue
-            timing = replace(result.timing, cpu_s=round(result.timing.cpu_s + ran.cpu_s, 6))
-            result = replace(result, timing=timing)
-            steps = ran.steps.get("follow_up")
-            return complete(self.pack, result, calls, steps, program.filename) if steps else result
-        return result
+            return SmallCalls(_digest(calls.block), tuple(ran.steps.get(FOLLOW_UP, ())), ran.cpu_s)
+        return None
+
+    def _completed(self, result: Result, ran: Ran, calls: FollowUpCalls | None, filename: str) -> Result:
+        """The result with what the few calls show, if they are those that this result asks for."""
+        result = self._timed(result, ran)
+        if calls is None or ran.small is None or not ran.small.steps:
+            return result
+        if ran.small.calls != _digest(calls.block):
+            return result
+        return complete(self.pack, result, calls, ran.small.steps, filename)
+
+    def _timed(self, result: Result, ran: Ran) -> Result:
+        cpu = ran.execution.cpu_s + (ran.small.cpu_s if ran.small is not None else 0.0)
+        return replace(result, timing=replace(result.timing, wall_s=ran.wall_s, cpu_s=round(cpu, 6)))
+
+    # --- running ---------------------------------------------------------------------------
 
     def _execute(self, program: Program) -> Execution:
         for attempt in range(2):
             try:
                 return self._run(program)
-            except PackageMissingError:
+            except (PackageMissingError, WeaklyConfinedError):
                 raise
             except SandboxError:
                 # A server may die of what the machine does to it; a second failure is told.
@@ -166,6 +299,7 @@ class Runner:
             server = self.start(kind)
             server.wait_ready()
             self._isolation = Isolation(server.level, server.layers)
+            self._check_level()
             phases = self._phases_for(kind, program)
             limits = self._limits
             if kind == "torch":
@@ -186,6 +320,13 @@ class Runner:
                 )
             # It asked for the package in a way that the policy check did not see.
             kind = needed
+
+    def _check_level(self) -> None:
+        if self._isolation.level != "full" and not self._weak_isolation:
+            raise WeaklyConfinedError(
+                f"submissions can't be confined fully here ({why_not_full() or self._isolation.level}), and "
+                "full isolation is asked for; grade on another machine, or allow weak isolation"
+            )
 
     def _analyze(self, program: Program) -> Analysis:
         if self._analyst is None:
@@ -211,8 +352,8 @@ class Runner:
 
     def _phases_for(self, kind: str, program: Program) -> list[Phase]:
         """The phases, with the calls chosen in which the use of banned helpers is looked for."""
-        digest = hashlib.sha256(f"{self.pack.id}\n{program.source}".encode("utf-8", "surrogatepass")).digest()
-        chosen = random.Random(digest)
+        text = f"{self.pack.execution_digest}\n{program.source}".encode("utf-8", "surrogatepass")
+        chosen = random.Random(hashlib.sha256(text).digest())
         return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
 
 
@@ -223,12 +364,28 @@ def _info(submission: Submission) -> SubmissionInfo:
     )
 
 
+def _digest_of(program: Program) -> str:
+    return _digest(program.to_bytes())
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _kept(ran: Ran) -> bytes | None:
+    """What running gave as bytes; None where that is too much, and the submission is run again if need be."""
+    try:
+        return ran.to_bytes()
+    except ValueError:
+        return None
+
+
 def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...] | None:
     """Numbers of the calls to record; None for all.
 
     Where recording costs little that is every call. With torch it costs several times the call itself: a few
     of the larger half of the calls, which can't be foreseen when a submission is written, as the choice hangs
-    on the whole pack.
+    on the hidden calls too.
     """
     if kind != "torch":
         return None
@@ -240,12 +397,3 @@ def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...]
 
     larger = sorted(calls, key=size)[len(calls) // 2 :]
     return tuple(sorted(chosen.sample(larger, min(RECORDED_CALLS, len(larger)))))
-
-
-def _answer_sizes(pack: Pack, phase: str) -> tuple[int, int]:
-    """Bytes of a phase's largest expected answer and of all, were they of the largest dtype."""
-    sizes = [0]
-    for case in pack.cases:
-        if case.visibility == phase:
-            sizes += [16 * math.prod(shape) for shape in case.shapes]
-    return max(sizes), sum(sizes)

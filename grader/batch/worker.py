@@ -1,7 +1,8 @@
-"""A worker process: a judge with its own servers, fed one submission at a time.
+"""A worker process: a judge with its own servers, fed one job at a time.
 
-Messages are bytes of JSON over the pipes that were its standard streams: first the settings, then the pack's
-bytes, then submissions, each answered by its Result record with the summary.
+Messages are bytes over the pipes that were its standard streams: first the settings (see
+`grader.batch.process`), then the pack's bytes, then jobs, each answered by its results; see
+`grader.batch.jobs`.
 """
 
 from __future__ import annotations
@@ -12,18 +13,53 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal
 
+from grader.batch.jobs import Graded, Job, answer_to_bytes
 from grader.batch.messages import receive, send
 from grader.batch.runner import Runner
 from grader.exercise import pack as packs
-from grader.intake.submission import Submission
-from grader.report.files import write_pages
+from grader.exercise.pack import Pack
+from grader.report import files
+from grader.report.html import student_page, teacher_page
+from grader.report.submission_view import Memo
 from grader.result import Result
 from grader.summary import Record
 
 PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a worker works.
+
+    Attributes:
+        reports: A run's folder, where pages are written.
+        pages: ``write`` the pages there, ``return`` them in the answer, or ``none``.
+        weak_isolation: Submissions are run also where they can't be confined fully.
+    """
+
+    reports: str | None = None
+    pages: Literal["write", "return", "none"] = "none"
+    weak_isolation: bool = True
+
+    @staticmethod
+    def to_folder(reports: Path | None, *, weak_isolation: bool = True) -> Settings:
+        """Pages are written into a folder, if there is one."""
+        return Settings(str(reports) if reports else None, "write" if reports else "none", weak_isolation)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Settings:
+        """Settings from plain data. Raises TypeError or ValueError."""
+        settings = Settings(**data)
+        if settings.pages not in ("write", "return", "none") or (settings.pages == "write") > bool(
+            settings.reports
+        ):
+            raise ValueError(f"a worker can't work with the settings {dict(data)}")
+        return settings
 
 
 def main() -> None:
@@ -38,13 +74,12 @@ def main() -> None:
             return
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
-    reports = json.loads(waiting.get())["reports"]
-    runner = Runner(packs.loads(waiting.get()))
+    settings = Settings.from_dict(json.loads(waiting.get()))
+    runner = Runner(packs.loads(waiting.get()), weak_isolation=settings.weak_isolation)
     while True:
-        submission = Submission.from_dict(json.loads(waiting.get()))
-        result = grade(runner, submission, Path(reports) if reports else None)
+        graded = grade(runner, Job.from_bytes(waiting.get()), settings)
         try:
-            send(answers, Record.of(result).to_bytes())
+            send(answers, answer_to_bytes(graded))
         except OSError:
             # Its servers see the end of their pipes.
             os._exit(0)
@@ -69,16 +104,51 @@ def _listen(requests: IO[bytes], waiting: queue.SimpleQueue[bytes]) -> None:
         os._exit(0)
 
 
-def grade(runner: Runner, submission: Submission, reports: Path | None) -> Result:
-    """The Result record of a submission, its pages written; a fault of ours costs the student nothing."""
+def grade(runner: Runner, job: Job, settings: Settings) -> list[Graded]:
+    """The results of a job's submissions in their order, and their pages."""
     try:
-        result = runner.grade(submission)
+        results, execution = runner.grade_job(job)
     except Exception as error:
-        return runner.fault(submission, f"{type(error).__name__}: {error}")
-    if reports is None:
-        return result
+        # A fault of ours costs the students nothing.
+        results = [runner.fault(one, f"{type(error).__name__}: {error}") for one in job.submissions]
+        execution = None
+    return _answered(job, results, execution, settings)
+
+
+def faults(pack: Pack, job: Job, message: str, settings: Settings) -> list[Graded]:
+    """The results that say that the grader itself failed on a job, and their pages."""
+    runner = Runner(pack)
+    return _answered(job, [runner.fault(one, message) for one in job.submissions], None, settings)
+
+
+def _answered(
+    job: Job, results: Sequence[Result], execution: bytes | None, settings: Settings
+) -> list[Graded]:
+    graded = []
+    for number, result in enumerate(results):
+        one = Graded(Record.of(result), None if number else execution)
+        graded.append(_with_pages(one, result, settings) if job.reports else one)
+    return graded
+
+
+def _with_pages(graded: Graded, result: Result, settings: Settings) -> Graded:
+    """Pages are beside the grading: what goes wrong with them costs no result."""
     try:
-        write_pages(reports, result)
+        if settings.pages == "return":
+            return replace(graded, pages=pages_of(result))
+        if settings.pages == "write" and settings.reports is not None:
+            files.write_pages(Path(settings.reports), result)
     except Exception as error:
-        return runner.fault(submission, f"its pages can't be written: {error}")
-    return result
+        said = f"the pages of {result.submission.id} can't be written: {error or type(error).__name__}"
+        return replace(graded, warning=said)
+    return graded
+
+
+def pages_of(result: Result) -> dict[str, bytes]:
+    """The pages of one submission by their path below a run's folder."""
+    name = f"{result.submission.id}.html"
+    memo = Memo()
+    return {
+        f"{files.STUDENTS}/{name}": student_page(result, memo).encode(),
+        f"{files.TEACHER}/{name}": teacher_page(result, memo).encode(),
+    }

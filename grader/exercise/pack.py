@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -31,6 +32,10 @@ from grader.exercise.follow_up import FollowUp
 from grader.exercise.known import Known
 
 SCHEMA = "grader.pack/1"
+# Goes up with every change of the grader after which running a submission may give something else.
+EXECUTION_VERSION = 1
+# The largest element of an array.
+ELEMENT = 16
 PHASES = ("public", "hidden")
 
 
@@ -129,6 +134,38 @@ class Pack:
     def max_score(self) -> float:
         """Full marks: the sum of the cases' points, extra credit left out."""
         return sum(case.points for case in self.cases if not case.extra)
+
+    @cached_property
+    def execution_digest(self) -> str:
+        """The same for packs by which running a submission gives the same, whatever they make of it.
+
+        It hangs on entry, parameters, packages, limits, the policy's rules, the calls, and the sizes of the
+        right answers, by which a child gets its memory; on no right answer, tolerance, point, hint or other
+        text, and not on what is known of mistakes.
+        """
+        exercise = self.exercise
+        told = {
+            "version": EXECUTION_VERSION,
+            "entry": exercise.entry,
+            "packages": exercise.packages,
+            "parameters": exercise.parameters,
+            "limits": exercise.limits,
+            "policy": {key: value for key, value in exercise.policy.items() if key != "effect"},
+            "phases": [
+                [name, hashlib.sha256(block).hexdigest(), self.answer_sizes(name)]
+                for name, block in self.blocks.items()
+            ],
+            "student": self.student,
+        }
+        return f"sha256:{hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()}"
+
+    def answer_sizes(self, phase: str) -> tuple[int, int]:
+        """Bytes of a phase's largest right answer and of all, were their elements of the largest dtype."""
+        sizes = [0]
+        for case in self.cases:
+            if case.visibility == phase:
+                sizes += [ELEMENT * math.prod(shape) for shape in case.shapes]
+        return max(sizes), sum(sizes)
 
     @cached_property
     def plans(self) -> dict[str, list[list[PlacedArgument] | int]]:

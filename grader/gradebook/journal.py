@@ -8,52 +8,116 @@ import math
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from grader import __version__
 from grader.errors import GraderError
-from grader.result import BEGIN, Result
+from grader.gradebook import database
+from grader.gradebook.database import FILE as FILE
+from grader.people import Person
+from grader.result import BEGIN, Adjustment, Result, one_line
 from grader.summary import Outline, Record, Summary
-
-FILE = "gradebook.sqlite"
 
 # Seconds: writing each result on its own takes as long as making its pages.
 COMMIT_EVERY = 0.1
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS results (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    submission TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    pack TEXT NOT NULL,
-    status TEXT NOT NULL,
-    score REAL,
-    graded_at REAL NOT NULL,
-    place TEXT NOT NULL,
-    record TEXT NOT NULL,
-    summary TEXT
-);
-CREATE INDEX IF NOT EXISTS by_submission ON results (submission, number);
-"""
-
-
 _INSERT = (
-    "INSERT INTO results (submission, digest, pack, status, score, graded_at, place, record, summary) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO results (submission, digest, pack, status, score, graded_at, place, record, summary, text, "
+    "execution_digest, inputs, submitted, judged_by, checksum) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_EXECUTION = (
+    "INSERT OR REPLACE INTO executions (text, execution_digest, source, execution) VALUES (?, ?, ?, ?)"
+)
+_INSERT_ENTRY = (
+    "INSERT INTO adjustments (submission, place, points, reason, made_by, made_at, removes) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _NEWEST = "SELECT submission, max(number) FROM results GROUP BY submission ORDER BY submission"
+_NUMBERS = "SELECT max(number) FROM results GROUP BY submission"
 
 
 class Known(NamedTuple):
-    """The newest result of a submission in short: what was graded, by what, from where."""
+    """The newest result of a submission in short: what was graded, by what, from where.
+
+    Attributes:
+        place: As `Made.place`.
+        text, execution_digest, inputs: As in `Made`; empty in what an earlier version wrote.
+    """
 
     digest: str
     pack: str
     status: str
     place: str
+    text: str = ""
+    execution_digest: str = ""
+    inputs: str = ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """Of what a result was made.
+
+    Attributes:
+        place: By what the submission is known from run to run.
+        text: The key of the text that was run; submissions with the same text share an execution. Empty when
+            there was none to run.
+        execution_digest: Of all that decides what running the text gives, beside the text.
+        inputs: The digest of all else by which it was judged.
+        submitted: The submission as it was read, without its text, as JSON.
+    """
+
+    place: str
+    text: str = ""
+    execution_digest: str = ""
+    inputs: str = ""
+    submitted: str = ""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A text that was run.
+
+    Attributes:
+        source: The text.
+        gave: What running it gave, as whoever ran it wrote it down.
+    """
+
+    source: str
+    gave: bytes
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Points that a teacher gave or took by hand.
+
+    Attributes:
+        number: By which it can be removed.
+        submission: The submission's id.
+        place: As `Made.place`.
+        made_by, made_at: Who wrote it down and when, in seconds since 1970.
+        removed_by, removed_at: Who removed it; empty and 0 while it counts.
+    """
+
+    number: int
+    submission: str
+    place: str
+    points: float
+    reason: str
+    made_by: str
+    made_at: float
+    removed_by: str = ""
+    removed_at: float = 0.0
+
+    @property
+    def adjustment(self) -> Adjustment:
+        """As in the record."""
+        return Adjustment(self.reason, self.points)
 
 
 def place_of(path: str) -> str:
@@ -72,37 +136,30 @@ class Gradebook:
         folder: The output folder of a run.
         exercise: The exercise's name, as a gradebook belongs to one; None takes whichever it is.
         commit_every: Seconds for which an added result may wait for others before it is written.
+        reading: Nothing is to be written, so the folder need not be writable.
 
     Raises:
-        GraderError: The file is damaged, locked, of another exercise, or can't be written.
+        GraderError: The file is damaged, locked, of another exercise, program or version, or can't be
+            written.
     """
 
-    def __init__(self, folder: Path, exercise: str | None, *, commit_every: float = COMMIT_EVERY) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        exercise: str | None,
+        *,
+        commit_every: float = COMMIT_EVERY,
+        reading: bool = False,
+    ) -> None:
         self.path = folder / FILE
         self._every = commit_every
-        self._waiting: list[tuple[object, ...]] = []
+        self._results: list[tuple[object, ...]] = []
+        self._executions: list[tuple[object, ...]] = []
+        self._entries: list[tuple[object, ...]] = []
         self._written_at = -math.inf
         self._failed = False
-        try:
-            self._db = sqlite3.connect(self.path, timeout=10)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            # With a write-ahead log this loses nothing but to a power cut, and then only the last moments.
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.executescript(_TABLES)
-            if "summary" not in {row[1] for row in self._db.execute("PRAGMA table_info(results)")}:
-                self._db.execute("ALTER TABLE results ADD COLUMN summary TEXT")
-            row = self._db.execute("SELECT value FROM about WHERE key = 'exercise'").fetchone()
-            if row is None and exercise is not None:
-                self._db.execute("INSERT INTO about VALUES ('exercise', ?)", (exercise,))
-                self._db.commit()
-        except sqlite3.Error as error:
-            raise self._fault(error) from None
-        if row is not None and exercise is not None and row[0] != exercise:
-            self._db.close()
-            raise GraderError(
-                f"{self.path} holds results of the exercise {row[0]}, not of {exercise}; "
-                "choose another folder, or start over with --fresh"
-            )
+        opened = database.open_to_read if reading else database.open_to_write
+        self._db = opened(self.path, exercise)
 
     def __enter__(self) -> Gradebook:
         return self
@@ -112,22 +169,26 @@ class Gradebook:
     ) -> None:
         self.close()
 
-    def _fault(self, error: sqlite3.Error) -> GraderError:
-        if "readonly" in str(error) or "unable to open" in str(error):
-            return GraderError(f"{self.path} can't be written ({error}); check the permissions of its folder")
-        if "full" in str(error):
-            return GraderError(f"{self.path} can't be written ({error}); what was graded before is kept")
-        return GraderError(
-            f"{self.path} can't be used ({error}); what it holds is kept: "
-            "move it away, or start over with --fresh"
-        )
+    # --- Writing ----------------------------------------------------------------------------------
 
-    def add(self, result: Result | Record) -> None:
-        """Append a result. It is on disk with the next that comes, after `commit`, or when all is closed."""
+    def add(
+        self, result: Result | Record, made: Made | None = None, execution: Execution | None = None
+    ) -> None:
+        """Append a result. It is on disk with the next that comes, after `commit`, or when all is closed.
+
+        Args:
+            result: The result, or its text.
+            made: Of what it was made; without it nothing is known but the path.
+            execution: What running the text gave; kept with the result, in place of an earlier one.
+
+        Raises:
+            GraderError: It can't be written; it is kept for the next try.
+        """
         record = result if isinstance(result, Record) else Record.of(result)
         summary = record.summary
         submission = summary.submission
-        self._waiting.append(
+        made = made or Made(place_of(submission.path))
+        self._results.append(
             (
                 submission.id,
                 submission.digest,
@@ -135,31 +196,92 @@ class Gradebook:
                 summary.status,
                 summary.score,
                 time.time(),
-                place_of(submission.path),
+                made.place,
                 record.text,
                 summary.to_json(),
+                made.text,
+                made.execution_digest,
+                made.inputs,
+                one_line(made.submitted),
+                __version__,
+                _checksum(record.text.encode()),
             )
         )
+        if execution is not None and made.text:
+            source = zlib.compress(execution.source.encode("utf-8", "surrogatepass"))
+            self._executions.append((made.text, made.execution_digest, source, execution.gave))
         if time.monotonic() - self._written_at >= self._every:
             self.commit()
 
     def commit(self) -> None:
-        """Write what was added to disk."""
-        if not self._waiting:
+        """Write what was added to disk, all of it or nothing."""
+        if not self._results and not self._entries:
             return
         try:
-            self._db.executemany(_INSERT, self._waiting)
-            self._db.commit()
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(_INSERT, self._results)
+            self._db.executemany(_INSERT_EXECUTION, self._executions)
+            self._db.executemany(_INSERT_ENTRY, self._entries)
+            self._db.execute("COMMIT")
         except BaseException as error:
             # What is not known to be on disk is kept for the next try; in the worst case it is there twice.
-            with contextlib.suppress(sqlite3.Error):
-                self._db.rollback()
+            self._undo()
             if not isinstance(error, sqlite3.Error):
                 raise
             self._failed = True
-            raise self._fault(error) from None
-        self._waiting.clear()
+            raise database.fault(self.path, error) from None
+        self._results.clear()
+        self._executions.clear()
+        self._entries.clear()
         self._written_at = time.monotonic()
+
+    def _undo(self) -> None:
+        # Some errors have undone it already.
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """What is written within is written at once, all of it or nothing."""
+        self.commit()
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._undo()
+            raise database.fault(self.path, error) from None
+        except BaseException:
+            self._undo()
+            raise
+
+    def keep_pack(self, identifier: str, data: bytes) -> None:
+        """Keep a pack, so that what was judged by it can be judged again without the exercise at hand."""
+        if not self._all("SELECT 1 FROM packs WHERE id = ?", identifier):
+            with self._changing():
+                self._db.execute("INSERT INTO packs VALUES (?, ?)", (identifier, data))
+
+    def keep_roster(self, people: Sequence[Person]) -> None:
+        """Keep the class list, in place of an earlier one."""
+        if list(people) == self.roster():
+            return
+        rows = [(one_line(json.dumps(vars(person), ensure_ascii=False)),) for person in people]
+        with self._changing():
+            self._db.execute("DELETE FROM roster")
+            self._db.executemany("INSERT INTO roster (person) VALUES (?)", rows)
+
+    def prune(self) -> None:
+        """Forget executions and packs to which no newest result goes back."""
+        with self._changing():
+            self._db.execute(
+                "DELETE FROM executions WHERE text NOT IN "
+                f"(SELECT text FROM results WHERE number IN ({_NUMBERS}) AND text IS NOT NULL)"
+            )
+            self._db.execute(
+                f"DELETE FROM packs WHERE id NOT IN (SELECT pack FROM results WHERE number IN ({_NUMBERS}))"
+            )
+
+    # --- What was graded --------------------------------------------------------------------------
 
     def graded(self) -> dict[str, Known]:
         """What is known of each submission's newest result.
@@ -169,10 +291,10 @@ class Gradebook:
         """
         self.commit()
         rows = self._all(
-            "SELECT submission, digest, pack, status, place FROM results "
-            "WHERE number IN (SELECT max(number) FROM results GROUP BY submission)"
+            "SELECT submission, digest, pack, status, place, text, execution_digest, inputs FROM results "
+            f"WHERE number IN ({_NUMBERS})"
         )
-        return {row[0]: Known(*row[1:]) for row in rows}
+        return {row[0]: Known(*row[1:5], *[value or "" for value in row[5:]]) for row in rows}
 
     def newest(self) -> Iterator[Result]:
         """The newest result of each submission, by id.
@@ -180,8 +302,24 @@ class Gradebook:
         Raises:
             GraderError: A record is damaged.
         """
-        for name, text in self._records():
-            yield self._read(name, text)
+        for name, number in self._newest():
+            yield self._result(name, number)
+
+    def result(self, submission: str) -> Result | None:
+        """The newest result of one submission; None when there is none. Raises GraderError."""
+        self.commit()
+        ((number,),) = self._all("SELECT max(number) FROM results WHERE submission = ?", submission)
+        return self._result(submission, number) if number is not None else None
+
+    def made(self, submission: str) -> Made | None:
+        """Of what the newest result of a submission was made. Raises GraderError."""
+        self.commit()
+        rows = self._all(
+            "SELECT place, text, execution_digest, inputs, submitted FROM results "
+            "WHERE submission = ? ORDER BY number DESC LIMIT 1",
+            submission,
+        )
+        return Made(rows[0][0], *[value or "" for value in rows[0][1:]]) if rows else None
 
     def lines(self) -> Iterator[str]:
         """The records of `newest` as lines of JSON, not parsed.
@@ -189,7 +327,8 @@ class Gradebook:
         Raises:
             GraderError: A record is damaged as far as one sees without parsing it.
         """
-        for name, text in self._records():
+        for name, number in self._newest():
+            text = self._record(name, number)
             if not text.startswith(BEGIN) or not text.endswith("}") or "\n" in text:
                 raise self._damaged(name, "it is no line of JSON of this version")
             yield text + "\n"
@@ -200,41 +339,164 @@ class Gradebook:
         Raises:
             GraderError: A record is damaged.
         """
-        self.commit()
         outlines: dict[str, Outline] = {}
-        for name, number in self._all(_NEWEST):
-            ((text,),) = self._all("SELECT summary FROM results WHERE number = ?", number)
+        for name, number in self._newest():
+            ((text,),) = self._all("SELECT CAST(summary AS BLOB) FROM results WHERE number = ?", number)
             summary = _summary(text)
             if summary is None or summary.outline not in outlines:
-                result = self._read(name, self._record(number))
+                result = self._result(name, number)
                 summary = Summary.of(result)
                 outlines.setdefault(summary.outline, Outline.of(result))
             yield summary, outlines[summary.outline]
 
-    def _records(self) -> Iterator[tuple[str, str]]:
-        """Submission and text of each newest record, one at a time: together they may fill the memory."""
+    def packs(self) -> list[str]:
+        """The packs by which anything was graded, the last one first. Raises GraderError."""
         self.commit()
-        for name, number in self._all(_NEWEST):
-            yield name, self._record(number)
+        return [
+            row[0] for row in self._all("SELECT pack FROM results GROUP BY pack ORDER BY max(number) DESC")
+        ]
 
-    def _record(self, number: int) -> str:
-        ((text,),) = self._all("SELECT record FROM results WHERE number = ?", number)
-        return str(text)
+    def earlier(self, pack: str = "") -> Iterator[tuple[Result, Result]]:
+        """Two results of each submission that has both, by id: an earlier one and the newest.
 
-    def _read(self, name: str, text: str) -> Result:
+        Faults of the grader are passed over.
+
+        Args:
+            pack: The earlier one is by this pack; without it, by the last that is another than the newest's.
+
+        Raises:
+            GraderError: A record is damaged.
+        """
+        self.commit()
+        another = "old.pack = ?" if pack else "old.pack != new.pack"
+        rows = self._all(
+            "SELECT submission, number, (SELECT max(number) FROM results AS old WHERE "
+            f"old.submission = new.submission AND old.status != 'grader_fault' AND {another}) "
+            f"FROM results AS new WHERE number IN ({_NUMBERS}) AND status != 'grader_fault' "
+            "ORDER BY submission",
+            *([pack] if pack else []),
+        )
+        for name, number, before in rows:
+            if before is not None and before != number:
+                yield self._result(name, before), self._result(name, number)
+
+    # --- What it was made of ----------------------------------------------------------------------
+
+    def executions(self) -> dict[str, str]:
+        """The keys of the texts whose executions are kept, each with its execution digest."""
+        self.commit()
+        return dict(self._all("SELECT text, execution_digest FROM executions"))
+
+    def execution(self, text: str) -> Execution | None:
+        """A text and what running it gave; None when that is not kept, or is damaged. Raises GraderError."""
+        self.commit()
+        rows = self._all("SELECT source, execution FROM executions WHERE text = ?", text)
         try:
-            return Result.from_dict(json.loads(text))
+            return Execution(zlib.decompress(rows[0][0]).decode("utf-8", "surrogatepass"), bytes(rows[0][1]))
+        except (IndexError, zlib.error, UnicodeDecodeError, TypeError):
+            return None
+
+    def pack(self, identifier: str) -> bytes | None:
+        """The data of a pack; None when it is not kept. Raises GraderError."""
+        rows = self._all("SELECT data FROM packs WHERE id = ?", identifier)
+        return bytes(rows[0][0]) if rows else None
+
+    def roster(self) -> list[Person]:
+        """The class list of the last run that had one; may be empty. Raises GraderError."""
+        try:
+            return [
+                Person.from_dict(json.loads(text))
+                for (text,) in self._all("SELECT person FROM roster ORDER BY number")
+            ]
+        except (ValueError, TypeError, AttributeError) as error:
+            raise GraderError(
+                f"{self.path}: the class list is damaged ({error}); grade again with --roster FILE"
+            ) from None
+
+    # --- Adjustments ------------------------------------------------------------------------------
+
+    def adjust(self, submission: str, points: float, reason: str, made_by: str, place: str = "") -> None:
+        """Note down points that a teacher gives or takes; on disk with the next result, or after `commit`."""
+        self._entries.append(
+            (submission, place, points, one_line(reason), one_line(made_by), time.time(), None)
+        )
+
+    def remove(self, entry: Entry, made_by: str) -> None:
+        """Note down that an adjustment counts no more; on disk with the next result, or after `commit`."""
+        now = time.time()
+        self._entries.append((entry.submission, entry.place, 0.0, "", one_line(made_by), now, entry.number))
+
+    def entry(self, number: int) -> Entry:
+        """An adjustment that counts.
+
+        Raises:
+            GraderError: There is none of that number, or it was removed.
+        """
+        entries = {entry.number: entry for entry in self.entries()}
+        found = entries.get(number)
+        if found is None:
+            known = ", ".join([str(e.number) for e in entries.values() if not e.removed_at])
+            said = f"those that count: {known}" if known else "none counts"
+            raise GraderError(f"there is no adjustment {number}; {said}")
+        if found.removed_at:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.removed_at))
+            raise GraderError(f"adjustment {number} of {found.submission} was removed before, on {when}")
+        return found
+
+    def entries(self) -> list[Entry]:
+        """All adjustments that were ever made, by number. Raises GraderError."""
+        self.commit()
+        columns = "a.number, a.submission, a.place, a.points, a.reason, a.made_by, a.made_at"
+        rows = self._all(
+            f"SELECT {columns}, coalesce(min(r.made_by), ''), coalesce(min(r.made_at), 0.0) "
+            "FROM adjustments AS a LEFT JOIN adjustments AS r ON r.removes = a.number "
+            "WHERE a.removes IS NULL GROUP BY a.number ORDER BY a.number"
+        )
+        return [Entry(*row) for row in rows]
+
+    def adjustments(self) -> dict[str, tuple[Adjustment, ...]]:
+        """The adjustments that count, by the submission's id. Raises GraderError."""
+        given: dict[str, tuple[Adjustment, ...]] = {}
+        for entry in self.entries():
+            if not entry.removed_at:
+                given[entry.submission] = (*given.get(entry.submission, ()), entry.adjustment)
+        return given
+
+    # --- Reading ----------------------------------------------------------------------------------
+
+    def _newest(self) -> list[tuple[str, int]]:
+        # Numbers alone, so that records are read one at a time: together they may fill the memory.
+        self.commit()
+        return self._all(_NEWEST)
+
+    def _record(self, name: str, number: int) -> str:
+        ((data, checksum),) = self._all(
+            "SELECT CAST(record AS BLOB), checksum FROM results WHERE number = ?", number
+        )
+        if checksum is not None and checksum != _checksum(bytes(data)):
+            raise self._damaged(name, "its checksum is another")
+        try:
+            return bytes(data).decode()
+        except UnicodeDecodeError as error:
+            raise self._damaged(name, error) from None
+
+    def _result(self, name: str, number: int) -> Result:
+        try:
+            return Result.from_dict(json.loads(self._record(name, number)))
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(name, error) from None
 
     def _damaged(self, name: str, why: object) -> GraderError:
-        return GraderError(f"{self.path}: the record of {name} is damaged ({why})")
+        return GraderError(
+            f"{self.path}: the record of {name} is damaged ({why}); all others are kept: "
+            f"grade it anew with --only {name} --force"
+        )
 
     def _all(self, statement: str, *values: object) -> list[Any]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            raise self._fault(error) from None
+            raise database.fault(self.path, error) from None
 
     def close(self) -> None:
         """Write what was added and close.
@@ -252,11 +514,15 @@ class Gradebook:
             self._db.close()
 
 
-def _summary(text: object) -> Summary | None:
+def _checksum(data: bytes) -> str:
+    return f"{zlib.crc32(data):08x}"
+
+
+def _summary(data: object) -> Summary | None:
     """The summary; None when there is none, as in gradebooks of earlier versions, or it is damaged."""
-    if not isinstance(text, str):
+    if not isinstance(data, bytes):
         return None
     try:
-        return Summary.from_json(text)
+        return Summary.from_json(data.decode())
     except (ValueError, KeyError, TypeError):
         return None

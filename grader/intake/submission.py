@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
@@ -10,6 +11,13 @@ from typing import Any
 
 from grader.people import Person
 from grader.positions import Part
+
+
+def module_name(filename: str) -> str:
+    """A file's stem made an identifier; both Unicode forms of a name give the same, as in an import."""
+    stem = unicodedata.normalize("NFKC", PurePath(filename).stem)
+    stem = "".join(c if f"_{c}".isidentifier() else "_" for c in stem)
+    return stem if stem.isidentifier() else f"_{stem}"
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,7 @@ class Submission:
     @property
     def module(self) -> str:
         """The name under which the file runs: its stem, made an identifier."""
-        stem = "".join(c if f"_{c}".isidentifier() else "_" for c in PurePath(self.filename).stem)
-        return stem if stem.isidentifier() else f"_{stem}"
+        return module_name(self.filename)
 
     @property
     def place(self) -> str:

@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import stat
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+# What tools leave behind. Never a submission, and never told of: there may be thousands.
+LITTER_FOLDERS = frozenset(
+    {
+        "__pycache__",
+        "__macosx",
+        ".git",
+        ".ipynb_checkpoints",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".idea",
+        ".vscode",
+        "venv",
+        ".venv",
+        "env",
+        "site-packages",
+        "node_modules",
+    }
+)
+LITTER_FILES = frozenset({".ds_store", "thumbs.db", "desktop.ini", ".git"})
+# A folder that holds one of these is a virtual environment, whatever it is called.
+ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
+MAX_FOLDER_DEPTH = 16
+MAX_FILES = 500_000
+# Not every platform has each of these; without O_BINARY Windows would change the ends of lines.
+READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+LINK = "This is a link to another place, not a file; hand in the file itself."
+NO_FILE = "This is no regular file."
+TOO_DEEP = f"it lies more than {MAX_FOLDER_DEPTH} folders deep, where nothing is looked for"
 
 
 class UnreadableError(Exception):
@@ -66,7 +102,9 @@ class Tree:
     Attributes:
         name: Its own name, without an archive's ending.
         shown: The path by which it was named.
-        entries: Its files in the order of their paths; litter, links and other odd things are not among them.
+        entries: Its files in the order of their paths. Litter is not among them. What stands where a file
+            is expected and can't be read (a link, a FIFO, an encrypted member) is: somebody handed it in,
+            and its reader says what is wrong with it.
         folders: The paths of all its folders, also of empty ones.
         left_out: What is not among the entries, with the reason; litter is not told of.
         problems: What could not be looked at.
@@ -92,3 +130,145 @@ class HandedIn:
 
     name: str
     entry: Entry
+
+
+def folder_tree(folder: Path) -> Tree:
+    """All files below a folder. No link in it is followed.
+
+    Raises:
+        UnreadableError: The folder itself can't be read.
+    """
+    top = str(folder)
+    shown = "" if top == "." else top if top.endswith("/") else f"{top}/"
+    found = _Walk(top, shown)
+    waiting = [("", 0)]
+    while waiting and not found.full:
+        waiting += found.look(*waiting.pop())
+    if found.full:
+        found.problems.append(f"{folder} holds more than {MAX_FILES:,} files; the others were not looked at")
+    # A link to a folder keeps its own name, and ``.`` has one.
+    name = Path(os.path.abspath(folder)).name  # noqa: PTH100
+    return Tree(
+        name,
+        str(folder),
+        tuple(sorted(found.entries, key=lambda entry: entry.path)),
+        frozenset(found.folders),
+        tuple(sorted(found.left_out, key=str)),
+        tuple(sorted(found.problems)),
+    )
+
+
+def is_litter(path: str, *, folder: bool = False) -> bool:
+    """Whether a path with ``/`` between its names is a tool's, or lies within a folder that is."""
+    *above, name = path.lower().split("/")
+    if any(part in LITTER_FOLDERS for part in above):
+        return True
+    return name in LITTER_FOLDERS if folder else name in LITTER_FILES or name.startswith("._")
+
+
+def read_file(path: str, limit: int, *, follow: bool = False) -> bytes:
+    """A file's bytes, at most ``limit`` and one more; never waits on a FIFO and never reads a device.
+
+    Raises:
+        UnreadableError: It is no regular file, can't be read, or says that it is longer.
+    """
+    try:
+        handle = os.open(path, READING | (0 if follow else NO_LINK))
+    except OSError as error:
+        raise UnreadableError(f"The file can't be read: {error.strerror}.") from None
+    except ValueError:
+        raise UnreadableError("The file can't be read: no file has such a name.") from None
+    with os.fdopen(handle, "rb") as file:
+        told = os.fstat(handle)
+        if not stat.S_ISREG(told.st_mode):
+            raise UnreadableError(NO_FILE)
+        if told.st_size > limit:
+            raise UnreadableError(f"The file has {told.st_size:,} bytes; at most {limit:,} are read.")
+        try:
+            return file.read(limit + 1)
+        except OSError as error:
+            raise UnreadableError(f"The file can't be read: {error.strerror}.") from None
+
+
+def refuse(reason: str, limit: int) -> NoReturn:
+    """The reader of a file that is never read."""
+    raise UnreadableError(reason)
+
+
+class _Walk:
+    def __init__(self, top: str, shown: str) -> None:
+        self._top = top
+        self._shown = shown
+        self.entries: list[Entry] = []
+        self.folders: set[str] = set()
+        self.left_out: list[LeftOut] = []
+        self.problems: list[str] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self.entries) > MAX_FILES
+
+    def look(self, folder: str, depth: int) -> list[tuple[str, int]]:
+        """Notes a folder's files and gives the folders in it."""
+        try:
+            with os.scandir(os.path.join(self._top, folder)) as children:  # noqa: PTH118
+                found = list(children)
+        except OSError as error:
+            if not folder:
+                raise UnreadableError(f"{self._top} can't be read: {error.strerror}") from None
+            self.folders.add(folder)
+            self.problems.append(f"{self._shown}{folder} can't be read: {error.strerror}")
+            return []
+        if folder:
+            if not ENVIRONMENT_MARKS.isdisjoint(child.name for child in found):
+                return []
+            self.folders.add(folder)
+        below = []
+        for child in found:
+            path = f"{folder}/{child.name}" if folder else child.name
+            if child.is_dir(follow_symlinks=False):
+                if child.name.lower() in LITTER_FOLDERS:
+                    continue
+                if depth < MAX_FOLDER_DEPTH:
+                    below.append((path, depth + 1))
+                else:
+                    self._leave_out(path, TOO_DEEP)
+            elif not is_litter(child.name):
+                self._file(path, child)
+        return below
+
+    def _file(self, path: str, child: os.DirEntry[str]) -> None:
+        shown = f"{self._shown}{path}"
+        # In a class folder a link could pass off any file of the teacher's machine as a student's work.
+        if child.is_symlink():
+            if _leads_to_folder(child):
+                self._leave_out(path, "a link to a folder")
+            else:
+                self.entries.append(Entry(path, 0, None, partial(refuse, LINK), shown))
+        elif child.is_file(follow_symlinks=False):
+            try:
+                told = child.stat(follow_symlinks=False)
+            except OSError as error:
+                reason = f"The file can't be read: {error.strerror}."
+                self.entries.append(Entry(path, 0, None, partial(refuse, reason), shown))
+                return
+            reader = partial(read_file, child.path)
+            self.entries.append(Entry(path, told.st_size, told.st_mtime, reader, shown))
+        else:
+            self.entries.append(Entry(path, 0, None, partial(refuse, NO_FILE), shown))
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        self.left_out.append(LeftOut(f"{self._shown}{path}", reason))
+
+
+def _leads_to_folder(child: os.DirEntry[str]) -> bool:
+    try:
+        return child.is_dir()
+    except OSError:
+        return False
+
+
+def parents(path: str) -> Iterable[str]:
+    """The folders that a path lies in, the innermost first; not the root."""
+    while path := path.rpartition("/")[0]:
+        yield path

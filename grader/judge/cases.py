@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.answers import Refusal, read_answer
 from grader.judge.compare import compare
-from grader.judge.failures import STATE_VERDICTS, call_message
+from grader.judge.failures import PLAIN, STATE_VERDICTS, call_message
 from grader.judge.relations import RELATIONS, Evidence, Judgement
 from grader.outcomes import StepOutcome
+from grader.positions import Positions
 
 Array = NDArray[Any]
 
 
 def judge_case(
-    pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], changed_elsewhere: Mapping[int, str]
+    pack: Pack,
+    case: PackCase,
+    outcomes: Sequence[StepOutcome],
+    changed_elsewhere: Mapping[int, str],
+    positions: Positions = PLAIN,
 ) -> Judgement:
     """Decide one case without regard to what it requires.
 
@@ -28,12 +33,13 @@ def judge_case(
         case: The case.
         outcomes: The outcome of each of its steps.
         changed_elsewhere: Arguments that any call changed, with the visibility of such a call.
+        positions: Names for the lines of the submission's text.
     """
     exercise = pack.exercise
     answers: list[Array] = []
     for outcome, shape in zip(outcomes, case.shapes, strict=True):
         if outcome.state != "returned":
-            return Judgement(STATE_VERDICTS[outcome.state], call_message(outcome, exercise))
+            return Judgement(STATE_VERDICTS[outcome.state], call_message(outcome, exercise, positions))
         answer = read_answer(outcome, shape, exercise.dtypes)
         if isinstance(answer, Refusal):
             return Judgement(answer.verdict, answer.message)

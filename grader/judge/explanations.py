@@ -89,10 +89,11 @@ PAGES: Mapping[str, Page] = {
     ),
     "not_loadable": Page(
         "Your file raises an exception, or does not define the function, when it is loaded.",
-        "Nothing can be checked before the file loads. What is needed to load it has to be in it: data files "
-        "and other modules are not there.",
+        "Nothing can be checked before the file loads. What is needed to load it has to be handed in: data "
+        "files are not there, and of other modules only the Python files that were handed in beside it.",
         "",
-        "Start a new Python in an empty folder with only your file and import it.",
+        "Start a new Python in an empty folder with only what you hand in, and import your file; restart a "
+        "notebook's kernel and run all cells.",
     ),
 }
 

@@ -8,8 +8,10 @@ from typing import Any
 from grader.exercise.near import near_misses
 from grader.exercise.pack import PackExercise
 from grader.outcomes import Failure, LoadOutcome, StepOutcome
+from grader.positions import Positions
 from grader.result import Verdict
 
+MAX_NOTES = 8
 STATE_VERDICTS: Mapping[str, Verdict] = {
     "raised": "raised",
     "out_of_memory": "out_of_memory",
@@ -18,6 +20,9 @@ STATE_VERDICTS: Mapping[str, Verdict] = {
     "not_run": "skipped",
 }
 
+
+# Of a text that is one file.
+PLAIN = Positions()
 
 # What Python's own numbers raise where an array holds NaN or infinity.
 _ARITHMETIC = frozenset({"ZeroDivisionError", "OverflowError", "FloatingPointError"})
@@ -36,14 +41,21 @@ def _short(text: str, limit: int = 300) -> str:
     return first if len(first) <= limit else first[: limit - 1] + "…"
 
 
-def where(failure: Failure) -> str:
+def where(failure: Failure, positions: Positions = PLAIN) -> str:
     """``in line 12`` for an exception from the student's own code, else nothing."""
-    return f" in line {failure.frames[-1][0]}" if failure.frames else ""
+    return f" in {positions.name(failure.frames[-1][0])}" if failure.frames else ""
 
 
-def call_message(outcome: StepOutcome, exercise: PackExercise) -> str:
+def _sentence(positions: Positions, line: int) -> str:
+    """``Line 12`` or ``Cell 3, line 2``; the name of a file stays as it is."""
+    name = positions.name(line)
+    return _capital(name) if name.startswith(("line ", "cell ")) else name
+
+
+def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positions = PLAIN) -> str:
     """Why a call gave no answer."""
     failure = outcome.failure
+    at = where(failure, positions) if failure is not None else ""
     if outcome.state == "timed_out":
         return f"{_capital(outcome.detail)}."
     if outcome.state in ("crashed", "not_run"):
@@ -53,27 +65,34 @@ def call_message(outcome: StepOutcome, exercise: PackExercise) -> str:
     said = f": {_short(failure.message)}" if failure.message else ""
     if outcome.state == "out_of_memory":
         limit = int(exercise.limits["memory"]) >> 20
-        return f"Memory ran out{where(failure)} (the limit is {limit} MiB){said}."
+        return f"Memory ran out{at} (the limit is {limit} MiB){said}."
     if failure.type == "SystemExit":
-        return f"The call ended the program (sys.exit or exit){where(failure)}; return the answer instead."
+        return f"The call ended the program (sys.exit or exit){at}; return the answer instead."
     if failure.type == "EOFError":
-        return f"It waits for input{where(failure)}; there is nobody to type, so input() can't be used."
+        return f"It waits for input{at}; there is nobody to type, so input() can't be used."
     if failure.type == "TypeError" and not failure.frames:
         names = ", ".join(exercise.parameters)
         count = len(exercise.parameters)
         return f"It is called with {count} arguments by position ({names}), but that fails{said}."
-    return f"It raised {failure.type}{where(failure)}{said}."
+    return f"It raised {failure.type}{at}{said}."
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def load_message(load: LoadOutcome | None, report: Mapping[str, Any], exercise: PackExercise) -> str | None:
+def load_message(
+    load: LoadOutcome | None,
+    report: Mapping[str, Any],
+    exercise: PackExercise,
+    positions: Positions = PLAIN,
+) -> str | None:
     """Why a file can't be graded; None when its entry point can be called."""
     syntax = report.get("syntax_error")
     if isinstance(syntax, Mapping):
-        return f"Line {syntax.get('line', 0)} is not valid Python: {_short(str(syntax.get('message', '')))}."
+        line = syntax.get("line", 0)
+        at = _sentence(positions, line) if type(line) is int else "The file"
+        return f"{at} is not valid Python: {_short(str(syntax.get('message', '')))}."
     if load is None:
         return "The file could not be examined: its code is too large or nested too deeply."
     entry = exercise.entry
@@ -91,7 +110,7 @@ def load_message(load: LoadOutcome | None, report: Mapping[str, Any], exercise: 
         return f"{_capital(load.detail)}: is there a loop or a slow self-test outside every function?"
     if failure is None:
         return f"The file can't be loaded: {load.detail}."
-    at = where(failure)
+    at = where(failure, positions)
     said = f": {_short(failure.message)}" if failure.message else ""
     if load.state == "out_of_memory":
         return f"Memory ran out while the file was loaded{at}."
@@ -101,10 +120,43 @@ def load_message(load: LoadOutcome | None, report: Mapping[str, Any], exercise: 
     if failure.type == "EOFError":
         return f'The file waits for input{at}; input() can\'t be used outside if __name__ == "__main__":.'
     if failure.line is not None:
-        return f"Line {failure.line} is not valid Python{said}."
+        return f"{_sentence(positions, failure.line)} is not valid Python{said}."
     if "ImportError" in (failure.type, *failure.bases):
         return f"An import fails{at}{said}."
     return f"Loading the file raised {failure.type}{at}{said}."
+
+
+def load_notes(load: LoadOutcome | None, report: Mapping[str, Any], positions: Positions) -> tuple[str, ...]:
+    """Which cells of a notebook ended early, where that did not keep the entry point from being defined."""
+    if load is None or not load.callable:
+        return ()
+    notes = []
+    for first, failure in load.failures:
+        cell = _sentence(positions, first).partition(",")[0]
+        said = f": {_short(failure.message, 150)}" if failure.message else ""
+        if failure.line is not None:
+            notes.append(
+                f"{_sentence(positions, failure.line)} is not valid Python{said}; that cell was passed over."
+            )
+        elif failure.type == "SystemExit":
+            notes.append(
+                f"{cell} ends with exit{where(failure, positions)}; the next cells ran all the same."
+            )
+        else:
+            at = where(failure, positions)
+            notes.append(
+                f"{cell} raised {failure.type}{at}{said}; the rest of it was passed over, the next cells ran."
+            )
+    told = {first for first, _ in load.failures}
+    rows = report.get("broken_cells")
+    firsts = {positions.within(first)[0] for first in told}
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, Mapping) and type(row.get("line")) is int and row.get("name") not in firsts:
+            at = _sentence(positions, row["line"])
+            message = _short(str(row.get("message", "")), 150)
+            notes.append(f"{at} is not valid Python: {message}; that cell was passed over.")
+    more = len(notes) - MAX_NOTES
+    return (*notes[:MAX_NOTES], f"{more} more cells were passed over.") if more > 0 else tuple(notes)
 
 
 def _defines(names: Sequence[str]) -> str:

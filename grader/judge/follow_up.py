@@ -22,6 +22,7 @@ from grader.judge.answers import Refusal, read_answer
 from grader.judge.details import describe_input, example_snippet, plain
 from grader.judge.failures import STATE_VERDICTS, call_message, ended_in_arithmetic
 from grader.outcomes import StepOutcome
+from grader.positions import Positions
 from grader.result import Result, Verdict
 
 # How many examples are run beside the influence map.
@@ -165,24 +166,25 @@ def _counterexample(
     filename: str,
 ) -> dict[str, Any] | None:
     """The smallest example that shows what was diagnosed; without a diagnosis, what fails in the same way."""
+    positions = result.submission.positions
     ran = [(n, follow.examples[n], o) for n, o in zip(calls.examples, outcomes, strict=True)]
     verdicts = {n: _verdict(pack, example, outcome) for n, example, outcome in ran}
     wrong = [row for row in ran if verdicts[row[0]] != "passed"]
     named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
     for number, example, outcome in wrong:
         if example.misconception in named and _is(example.wrong, outcome):
-            return _record(pack, follow, number, example, outcome, filename, named=True)
+            return _record(pack, follow, number, example, outcome, filename, positions, named=True)
     if any(d["of"] and len(d["ids"]) == 1 for d in result.diagnoses) or _unrepeatable(result):
         # What is shown has to be what was named, and has to come out the same when it is run alone.
         return None
     same = _same_failures(result)
     for number, example, outcome in wrong:
         if (example.clause, verdicts[number]) in same:
-            return _record(pack, follow, number, example, outcome, filename, named=False)
+            return _record(pack, follow, number, example, outcome, filename, positions, named=False)
     kinds = {verdict for _, verdict in same}
     for number, example, outcome in wrong:
         if verdicts[number] in kinds:
-            return _record(pack, follow, number, example, outcome, filename, named=False)
+            return _record(pack, follow, number, example, outcome, filename, positions, named=False)
     return None
 
 
@@ -234,6 +236,7 @@ def _record(
     example: Example,
     outcome: StepOutcome,
     filename: str,
+    positions: Positions,
     *,
     named: bool,
 ) -> dict[str, Any]:
@@ -242,7 +245,7 @@ def _record(
     obtained = None if answer is None or isinstance(answer, Refusal) else plain(answer)
     message = ""
     if outcome.state != "returned":
-        message = call_message(outcome, pack.exercise)
+        message = call_message(outcome, pack.exercise, positions)
     elif isinstance(answer, Refusal):
         message = answer.message
     elif outcome.aliased:

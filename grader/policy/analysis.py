@@ -7,16 +7,19 @@ import difflib
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from grader.policy import findings
+from grader.policy import alike, findings
+from grader.policy import bundle as bundles
 from grader.policy.findings import Finding, Inspector
 from grader.policy.folding import words
 from grader.policy.names import Resolver
+from grader.policy.pieces import CELL, MAIN, MODULE, error_place, name_line, split_lines
 from grader.policy.program import Program, TooDeep
 from grader.policy.reach import Reach
 from grader.policy.rules import Rule, Rules
-from grader.policy.scopes import Binding, Unit
+from grader.policy.scopes import Binding, ModuleScope, Store, Unit
+from grader.policy.values import Namespace, Unknown
 
 LONGEST_SOURCE = 2_000_000
 MOST_NODES = 400_000
@@ -48,59 +51,107 @@ _HIDING_MODULES = words(
 )
 
 
-def analyze(source: str, rules: Rules, entry: str) -> dict[str, object]:
+def analyze(
+    source: str, rules: Rules, entry: str, parts: Sequence[Part] = (), module: str = ""
+) -> dict[str, object]:
     """Find the banned helpers that a submission uses, without running any of it.
 
     Args:
         source: the submission's source text.
         rules: what is banned and allowed.
         entry: the name of the function that the exercise asks for.
+        parts: the cells and helper modules that the text consists of (`grader.positions.Part` as plain
+            data); none when it is one file.
+        module: the name of the module as which the file runs.
 
     Returns:
         Plain data, ready for JSON: `syntax_error`, `imports`, `entry`, `violations` (helpers that the
-        entry point can reach), `suspicious` (code that hides what it runs) and `notes` (helpers that
-        nothing reaches). Lists are in order of line and column; columns are 1-based and count characters.
+        entry point can reach), `suspicious` (code that hides what it runs), `notes` (helpers that
+        nothing reaches) and `alike` (see `grader.policy.alike`). Lists are in order of line and column;
+        columns are 1-based and count characters. Of a text with parts also `parts`, the name and first line
+        of each, and `broken_cells` and `broken_modules`, which are not valid Python and run nothing: `name`,
+        `line`, `column` and `message` of each.
     """
-    source = source.removeprefix("\ufeff")
+    if not parts:
+        source = source.removeprefix("\ufeff")
     if len(source) > LONGEST_SOURCE:
         return _unread(source, entry)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-    except SyntaxError as error:
-        return _broken(error.lineno or 1, error.offset or 1, str(error.msg))
-    except (RecursionError, MemoryError):
-        return _broken(1, 1, _TOO_DEEP)
-    except ValueError as error:
-        return _broken(1, 1, _value_message(source, error))
-    lines = _lines(source)
-    if len(source) * 3 > MOST_NODES and _size(tree) > MOST_NODES:
-        return _unread(source, entry)
+        bundle = bundles.read(source, parts, module, rules)
+    except bundles.Broken as error:
+        return _with_parts(_broken(error.line, error.column, error.message), parts)
+    except (RecursionError, MemoryError, OverflowError):
+        return _with_parts(_broken(1, 1, _TOO_DEEP), parts)
+    lines = split_lines(source)
+    texts = [bundle.main, *bundle.modules]
+    nodes = [node for text in texts for body in text.bodies for node in body]
+    if len(source) * 3 > MOST_NODES and _size(nodes) > MOST_NODES:
+        return _with_parts(_unread(source, entry), parts)
     try:
-        program = Program(tree)
+        program = Program(bundle.main, bundle.modules)
     except TooDeep as error:
-        return _broken(error.line, _column(lines, error.line, error.column), _TOO_DEEP)
+        column = _column(lines, error.line, error.column)
+        return _with_parts(_broken(error.line, column, _TOO_DEEP), parts)
     except RecursionError:
-        return _broken(1, 1, _TOO_DEEP)
-    report = Report(program, rules, entry, lines)
+        return _with_parts(_broken(1, 1, _TOO_DEEP), parts)
+    begins = [("" if piece.kind == MAIN else piece.name, piece.first) for piece in bundle.pieces]
+    report = Report(program, rules, entry, lines, begins)
+    twins = ""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, DEEPEST_STACK))
     try:
+        twins = alike.digest(texts)
         report.make()
     except RecursionError:
         # The bounds on depth make this unlikely; a caller deep in its own stack may still meet it.
         report.too_complex = True
     finally:
         sys.setrecursionlimit(limit)
-    return report.as_dict()
+    made = report.as_dict()
+    made["alike"] = twins
+    if bundle.pieces:
+        made["broken_cells"] = [_broken_piece(piece) for piece in bundle.broken if piece.kind == CELL]
+        made["broken_modules"] = [_broken_piece(piece) for piece in bundle.broken if piece.kind == MODULE]
+    return _with_parts(made, parts)
+
+
+def _with_parts(report: dict[str, object], parts: Sequence[Part]) -> dict[str, object]:
+    """The report of a text that has parts: where they begin."""
+    if parts:
+        report["parts"] = [["" if part["kind"] == MAIN else part["name"], part["first"]] for part in parts]
+        report.setdefault("broken_cells", [])
+        report.setdefault("broken_modules", [])
+    return report
+
+
+def _broken_piece(piece: Piece) -> dict[str, object]:
+    assert piece.error is not None
+    line, column, message = error_place(piece.error)
+    return {
+        "name": piece.name,
+        "line": max(line, piece.first),
+        "column": max(column, 1),
+        "message": message or bundles.value_message(piece.text, piece.error),
+    }
 
 
 class Report:
-    """What the analysis of one program found."""
+    """What the analysis of one program found.
 
-    def __init__(self, program: Program, rules: Rules, entry: str, lines: Sequence[str]) -> None:
+    Args:
+        parts: Name and first line of each part of the text.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        rules: Rules,
+        entry: str,
+        lines: Sequence[str],
+        parts: Sequence[tuple[str, int]] = (),
+    ) -> None:
         self.program = program
+        self.parts = parts
         self.rules = rules
         self.entry = entry
         self.lines = lines
@@ -145,7 +196,49 @@ class Report:
                 store.attr = names[0] if complete and len(names) == 1 else None
                 self.program.member_names.update(names)
         if stores or any(store.attr_expr is not None for store in self.program.stores):
+            self.program.expand_stars()
             self.resolver.index()
+        if self.program.linked:
+            self._bind_in_modules()
+
+    def _bind_in_modules(self) -> None:
+        """Names that are put into another module's namespace: heads.attend = mine."""
+        done: set[tuple[Store, ModuleScope, str]] = set()
+        for _ in range(MOST_ROUNDS):
+            found: list[tuple[Store, ModuleScope, str]] = []
+            for store in self.program.stores:
+                if store.receiver is None or store.cls is not None:
+                    continue
+                if store.called_on is not None:
+                    # vars(heads).update(attend=mine): under which names is left open.
+                    if store.unit not in self._unnamed and list(self._stored_into(store.receiver, ())):
+                        self._unnamed.append(store.unit)
+                    continue
+                names = [store.attr] if store.attr is not None else []
+                if store.attr_expr is not None:
+                    names = self.resolver.constants(store.attr_expr)[0]
+                for scope in self._stored_into(store.receiver, names):
+                    found.extend((store, scope, name) for name in names if (store, scope, name) not in done)
+            if not found:
+                return
+            for store, scope, name in found:
+                for value in store.values:
+                    self.program.bind_global(name, value, store.unit, scope)
+            done.update(found)
+            self.program.expand_stars()
+            self.resolver.index()
+        self.too_complex = True
+
+    def _stored_into(self, receiver: ast.expr, names: Sequence[str]) -> Iterator[ModuleScope]:
+        """The modules that a receiver of a value is; where it may be anything, those that have the names."""
+        values = self.resolver.resolve(receiver)
+        for value in values:
+            if isinstance(value, Namespace):
+                yield value.scope
+        if any(isinstance(value, Unknown) for value in values):
+            for scope in self.program.modules.values():
+                if any(scope.names.get(name) for name in names):
+                    yield scope
 
     def _round(self) -> Inspector:
         resolver, program = self.resolver, self.program
@@ -183,7 +276,8 @@ class Report:
     def _may_hide(self) -> bool:
         program = self.program
         return (
-            not _HIDING_NAMES.isdisjoint(program.reads)
+            program.linked
+            or not _HIDING_NAMES.isdisjoint(program.reads)
             or not _HIDING_ATTRIBUTES.isdisjoint(program.attributes)
             or any(module.split(".")[0] in _HIDING_MODULES for module, _ in program.imports)
             or any(_HIDING_ATTRIBUTES.intersection(item.lib.split(".")) for item in program.import_bindings)
@@ -237,7 +331,7 @@ class Report:
                 tree = _parsed(text)
                 if tree is None:
                     continue
-                if _size(tree) > MOST_NODES // 10:
+                if _size([tree]) > MOST_NODES // 10:
                     self.too_complex = True
                     continue
                 outer = self.program.call_units[call]
@@ -249,6 +343,7 @@ class Report:
                 self._text_units.append((outer, inner))
                 grown = True
         if grown:
+            self.program.expand_stars()
             self.resolver.index()
         return grown
 
@@ -299,13 +394,18 @@ class Report:
                 return node.end_lineno, _start_of_word(self.lines, node.end_lineno, end) + 1
         return line, _column(self.lines, line, offset)
 
+    def _at(self, line: int) -> str:
+        return name_line(self.parts, line)
+
     def _violation(self, item: Finding, line: int, column: int) -> dict[str, object]:
-        message = f"Line {line} uses {item.helper}, {_kind(item.banned)}; {_advice(item.banned)}"
+        message = f"{self._at(line)} uses {item.helper}, {_kind(item.banned)}; {_advice(item.banned)}"
         return _entry_of(item, line, column, message, found=True)
 
     def _suspicion(self, item: Finding, line: int, column: int) -> dict[str, object]:
         if item.rule == findings.UNRESOLVED:
-            if item.detail == "table":
+            if item.detail == "handed on":
+                what = f"hands on {item.helper} as a whole, so that what is used of it cannot be told"
+            elif item.detail == "table":
                 what = f"takes the names of {item.helper} as a table"
             elif item.helper == "an import":
                 what = "imports a module whose name cannot be told before it runs"
@@ -315,14 +415,15 @@ class Report:
             what = f"imports {item.helper}, which is the grader itself"
         else:
             what = f"uses {item.helper}, which {item.detail}"
-        message = f"Line {line} {what}; this costs nothing by itself, but is shown to the teacher."
+        message = f"{self._at(line)} {what}; this costs nothing by itself, but is shown to the teacher."
         return _entry_of(item, line, column, message, found=True)
 
     def _note(self, item: Finding, line: int, column: int) -> dict[str, object]:
         if item.detail == "imported":
-            message = f"Line {line} imports {item.helper} without using it; this costs nothing."
+            message = f"{self._at(line)} imports {item.helper} without using it; this costs nothing."
         else:
-            message = f"Line {line} uses {item.helper} where {self.entry} never gets to; this costs nothing."
+            where = f"where {self.entry} never gets to"
+            message = f"{self._at(line)} uses {item.helper} {where}; this costs nothing."
         return _entry_of(item, line, column, message, found=False)
 
     def _import_list(self) -> list[dict[str, object]]:
@@ -355,6 +456,8 @@ class Report:
 TYPE_CHECKING = False  # typing itself is costly to import
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from grader.policy.pieces import Part, Piece
 
     Teller = Callable[[Finding, int, int], dict[str, object]]
 
@@ -404,19 +507,14 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _size(tree: ast.AST) -> int:
+def _size(trees: Sequence[ast.AST]) -> int:
     """The number of nodes, counted no further than it matters."""
     size = 0
-    waiting: list[ast.AST] = [tree]
+    waiting: list[ast.AST] = list(trees)
     while waiting and size <= MOST_NODES:
         size += 1
         waiting.extend(ast.iter_child_nodes(waiting.pop()))
     return size
-
-
-def _lines(source: str) -> list[str]:
-    # Python ends a line at these only; str.splitlines would also end it at a form feed.
-    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _column(lines: Sequence[str], line: int, offset: int) -> int:
@@ -438,12 +536,6 @@ def _start_of_word(lines: Sequence[str], line: int, end: int) -> int:
     return start
 
 
-def _value_message(source: str, error: ValueError) -> str:
-    if "\0" in source:
-        return "The source holds NUL bytes, which Python does not read."
-    return f"The source cannot be read: {type(error).__name__}."
-
-
 def _broken(line: int, column: int, message: str) -> dict[str, object]:
     return {
         "syntax_error": {"line": max(line, 1), "column": max(column, 1), "message": message},
@@ -452,6 +544,7 @@ def _broken(line: int, column: int, message: str) -> dict[str, object]:
         "violations": [],
         "suspicious": [],
         "notes": [],
+        "alike": "",
     }
 
 

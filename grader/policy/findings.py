@@ -18,11 +18,13 @@ from grader.policy.values import (
     Getter,
     Instance,
     Lib,
+    Namespace,
     Own,
     OwnClass,
     Partial,
     Result,
     Table,
+    Unknown,
     Values,
 )
 
@@ -184,6 +186,8 @@ class Inspector:
             if binding.kind == "import":
                 names.append(binding.lib)
                 self.used.add(binding)
+            elif binding.kind == "member" and binding.target is not None:
+                names.extend(self.resolver.star_names(binding.target, binding.lib))
         starred = self.resolver.later_stars(node) if bindings else self.resolver.stars(node)
         names.extend(f"{module}.{node.id}" for module in starred)
         for name in dict.fromkeys(names):
@@ -200,6 +204,12 @@ class Inspector:
             return
         values = self.resolver.resolve(node.value)
         for value in values:
+            if isinstance(value, Namespace):
+                for name in self.resolver.star_names(value.scope, node.attr):
+                    if (rule := self.rules.banned(name)) is not None:
+                        self._flagged.add(node)
+                        yield Finding(rule.id, name, node, banned=rule)
+                        return
             if not isinstance(value, Lib):
                 continue
             name = f"{value.name}.{node.attr}"
@@ -245,7 +255,7 @@ class Inspector:
                 if self._inherits(value, attr):
                     return rule
             elif not own and not isinstance(
-                value, Lib | Function | Own | Container | Bag | Table | Partial | Getter
+                value, Lib | Function | Own | Container | Bag | Table | Partial | Getter | Namespace
             ):
                 return rule
         return None
@@ -371,6 +381,8 @@ class Inspector:
         return len(parts) > 3 and ".".join(parts[:-1]) in _BELOW_UTILS and parts[-1] != "Module"
 
     def _executed(self, node: ast.Call) -> Iterator[Finding]:
+        if self.program.linked:
+            yield from self._handed_on(node)
         for value in self.resolver.resolve(node.func):
             if isinstance(value, Lib) and value.name == "numpy.load" and _unpickles(node):
                 yield Finding(DYNAMIC, value.name, node, detail="unpickles what the source does not show")
@@ -382,6 +394,18 @@ class Inspector:
                         self.texts.append((node, found))
                     detail = "runs code from a text" if complete else "runs code from a text made as it runs"
                     yield Finding(DYNAMIC, name, node, detail=detail)
+
+    def _handed_on(self, node: ast.Call) -> Iterator[Finding]:
+        """A module of the submission given to a library that may do anything with it."""
+        callees = self.resolver.resolve(node.func)
+        if not any(isinstance(v, Lib | Result | Unknown) and self.resolver.may_hand_on(v) for v in callees):
+            return
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            inner = argument.value if isinstance(argument, ast.Starred) else argument
+            for value in self.resolver.leaves(self.resolver.resolve(inner)):
+                if isinstance(value, Namespace) and self.resolver.may_hide_in(value.scope):
+                    name = value.scope.name or "the file itself"
+                    yield Finding(UNRESOLVED, name, node, detail="handed on")
 
 
 def _unpickles(node: ast.Call) -> bool:

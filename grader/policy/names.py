@@ -11,12 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 
 from grader.policy import texts
 from grader.policy.folding import words
-from grader.policy.program import Program
+from grader.policy.program import Program, Star, absolute
 from grader.policy.rules import LONGEST_NAME, Rules
-from grader.policy.scopes import Binding, Block, Call, Class, Func, Load, Loop, Scope, Store, Unit
+from grader.policy.scopes import (
+    Binding,
+    Block,
+    Call,
+    Class,
+    Func,
+    Load,
+    Loop,
+    ModuleScope,
+    Scope,
+    Store,
+    Unit,
+)
 from grader.policy.values import (
     ANYTHING,
-    NAMESPACE,
     OWN,
     UNKNOWN,
     Bag,
@@ -72,6 +83,8 @@ _PASSED_ON = words(
 _WRAPPED = frozenset({"__call__", "__func__", "__wrapped__", "__self__"})
 _NAMESPACES = frozenset({"builtins.globals", "builtins.locals"})
 _CONTAINER_LOOKUPS = frozenset({"get", "__getitem__", "pop", "setdefault"})
+_IMPORTING = words("__import__ __builtins__ builtins importlib pkgutil pydoc runpy exec eval sys modules")
+_LISTINGS = frozenset({"values", "items", "copy", "popitem"})
 
 
 class Lookup:
@@ -84,8 +97,8 @@ class Lookup:
         self.methods: dict[str, Values] = {}
         self.attrs: set[str] = set()
         self.any_attr = False
-        self.globals: set[str] = set()
-        self.any_global = False
+        self.globals: set[tuple[ModuleScope, str]] = set()
+        self.any_global: set[ModuleScope] = set()
         self.unresolved: str | None = None
 
 
@@ -116,7 +129,8 @@ class Resolver(texts.Scenery):
         self._stores: dict[str, list[Store]] = {}
         self._items: dict[tuple[Scope, str], list[Store]] = {}
         self._bases: dict[Class, tuple[set[Class], list[str]]] = {}
-        self._starred: list[tuple[str, int, Block, ast.ImportFrom]] | None = None
+        self._starred: list[Star] | None = None
+        self._hiding_scopes: dict[ModuleScope, bool] = {}
         self._steps = 0
         self._depth = 0
         self._warm = False
@@ -164,7 +178,7 @@ class Resolver(texts.Scenery):
         in_order = True
         while scope is not None:
             if name in scope.globals:
-                module = self.program.module
+                module = scope.home
                 return (module if module.names.get(name) else None), in_order and scope is module
             if (
                 scope.names.get(name)  # an annotation alone binds nothing
@@ -203,7 +217,7 @@ class Resolver(texts.Scenery):
         usable = [item for item in bindings if not item.block.dead or load.block.dead]
         if in_order:
             return _in_order(usable, load, scope)
-        if scope is self.program.module:
+        if scope.kind == "module":
             return _after_import(usable)
         return usable
 
@@ -218,10 +232,89 @@ class Resolver(texts.Scenery):
             known = self._all[id(bindings)] = kept
         return known
 
-    def module_bindings(self, name: str) -> Sequence[Binding]:
-        """The bindings of a module-level name that are in force once the module has run."""
-        bindings = self.program.module.names.get(name, [])
+    def module_bindings(self, name: str, scope: ModuleScope | None = None) -> Sequence[Binding]:
+        """The bindings of a module-level name that are in force once the module has run.
+
+        Args:
+            name: The name.
+            scope: The module; the submission's file when left out.
+        """
+        bindings = (scope or self.program.module).names.get(name, [])
         return _after_import([item for item in bindings if not item.block.dead])
+
+    def exported(self, scope: ModuleScope, name: str) -> Sequence[Binding]:
+        """The bindings of a name in a module that another module may see."""
+        if scope.cyclic:
+            return [item for item in scope.names.get(name, ()) if not item.block.dead]
+        return self.module_bindings(name, scope)
+
+    def origins(self, item: Binding) -> list[Binding]:
+        """What a name that was taken from another module of the submission was bound by there."""
+        found: dict[Binding, None] = {}
+        seen = {item}
+        waiting = [item]
+        while waiting:
+            at = waiting.pop()
+            if at.kind != "member" or at.target is None:
+                found[at] = None
+                continue
+            for other in self.exported(at.target, at.lib):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
+        return list(found)
+
+    def star_names(self, scope: ModuleScope, name: str) -> list[str]:
+        """The library members that a name in a module may be by starred imports."""
+        if not self.program.stars:
+            return []
+        bindings = self.exported(scope, name)
+        sure = all(item.kind != "member" or self.origins(item) for item in bindings)
+        last = max((item.pos for item in bindings if item.block.parent is None), default=-1) if sure else -1
+        found = [
+            star.lib
+            for star in self._all_stars()
+            if star.home is scope and not star.block.dead and (star.pos > last or scope.cyclic)
+        ]
+        return [f"{library}.{name}" for library in dict.fromkeys(found)]
+
+    def imports_by_text(self) -> bool:
+        """Whether modules may be imported by their names as texts."""
+        program = self.program
+        return (
+            not _IMPORTING.isdisjoint(program.reads)
+            or not _IMPORTING.isdisjoint(program.attributes)
+            or any(item.lib.split(".")[0] in _IMPORTING for item in program.import_bindings)
+            or any(star.lib.split(".")[0] in _IMPORTING for star in program.stars)
+        )
+
+    def may_hand_on(self, callee: Value) -> bool:
+        """Whether what a call of this gives, or does, with its arguments is not known."""
+        if not isinstance(callee, Lib):
+            return True
+        known = (_LOOKUPS, _HOLDERS, _PASSED_ON, _PLAIN, _HARMLESS)
+        return callee.name not in _GETTERS and not any(callee.name in names for names in known)
+
+    def may_hide_in(self, scope: ModuleScope) -> bool:
+        """Whether a name of a module may be a banned helper, or lead to one."""
+        known = self._hiding_scopes.get(scope)
+        if known is None:
+            self._hiding_scopes[scope] = False  # modules that import each other add nothing
+            known = self._hiding_scopes[scope] = self._may_hide_in(scope)
+        return known
+
+    def _may_hide_in(self, scope: ModuleScope) -> bool:
+        if any(star.home is scope and self.rules.may_hold(star.lib) for star in self.program.stars):
+            return True
+        for bindings in scope.names.values():
+            for item in bindings:
+                if item.kind == "import" and (
+                    self.rules.banned(item.lib) is not None or self.rules.may_hold(item.lib)
+                ):
+                    return True
+                if item.target is not None and item.target is not scope and self.may_hide_in(item.target):
+                    return True
+        return False
 
     def constants(self, node: ast.expr) -> tuple[list[str], bool]:
         """The texts an expression may be, and whether that is all it may be."""
@@ -364,24 +457,38 @@ class Resolver(texts.Scenery):
             return []
         load = self.program.loads.get(node)
         dead = load is not None and load.block.dead
+        home = load.scope.home if load is not None else None
+        return [
+            star.lib
+            for star in self._all_stars()
+            if (home is None or star.home is home) and (dead or not star.block.dead)
+        ]
+
+    def _all_stars(self) -> list[Star]:
         if self._starred is None:
             self._starred = self.program.stars
             if len(self._starred) > MOST_STARS:
-                self._starred = [star for star in self._starred if self.rules.may_hold(star[0])]
+                self._starred = [star for star in self._starred if self.rules.may_hold(star.lib)]
                 self.exhausted = self.exhausted or len(self._starred) > MOST_STARS
-        return [module for module, _, block, _ in self._starred[:MOST_STARS] if dead or not block.dead]
+            self._starred = self._starred[:MOST_STARS]
+        return self._starred
 
     def later_stars(self, node: ast.Name) -> list[str]:
         """The modules of starred imports that run after every binding of a module-level name."""
         if not self.program.stars or len(self.program.stars) > MOST_STARS:
             return []
         bindings = self.candidates(node)
-        if not bindings or bindings[0].scope is not self.program.module:
+        if not bindings or bindings[0].scope.kind != "module":
             return []
+        home = bindings[0].scope.home
         load = self.program.loads[node]
-        end = load.pos if load.scope is self.program.module else 1 << 60
+        end = load.pos if load.scope is home else 1 << 60
         last = max((item.pos for item in bindings if item.pos < end), default=-1)
-        return [name for name, pos, block, _ in self.program.stars if last < pos < end and not block.dead]
+        return [
+            star.lib
+            for star in self.program.stars
+            if star.home is home and last < star.pos < end and not star.block.dead
+        ]
 
     def binding(self, item: Binding) -> Values:
         """What a binding may give its name."""
@@ -396,6 +503,8 @@ class Resolver(texts.Scenery):
             return ()
         if kind == "param":
             return self._parameter(item)
+        if item.target is not None:
+            return self._linked(item, item.target)
         if item.value is None:
             return ANYTHING
         values = self._resolve(item.value)
@@ -411,6 +520,18 @@ class Resolver(texts.Scenery):
         for step in item.path:
             values = self._step(values, step)
         return values
+
+    def _linked(self, item: Binding, target: ModuleScope) -> Values:
+        """A module of the submission, or a name in it."""
+        if item.kind == "module":
+            return (Namespace(target),)
+        if item in self._busy:
+            return ()
+        self._busy.add(item)
+        try:
+            return self.member(Namespace(target), item.lib)
+        finally:
+            self._busy.discard(item)
 
     def _step(self, values: Values, step: int | str) -> Values:
         """One step of unpacking a sequence."""
@@ -525,9 +646,7 @@ class Resolver(texts.Scenery):
                 return self._merge([(value,), *self.stored(attr, None)])
             return (value,)
         if isinstance(value, Namespace):
-            if attr == "__dict__":
-                return (NAMESPACE,)
-            return self._merge([self.binding(item) for item in self.module_bindings(attr)]) or ANYTHING
+            return (value,) if attr == "__dict__" else self._module_member(value.scope, attr)
         if isinstance(value, Unknown):
             parts = [self._class_member(bindings) for _, bindings in self._members.get(attr, ())]
             parts.extend(self.stored(attr, None, any_class=True))
@@ -536,6 +655,19 @@ class Resolver(texts.Scenery):
             return (value,)
         parts = self.stored(attr, None)
         return self._merge(parts) if parts else (OWN,)
+
+    def _module_member(self, scope: ModuleScope, attr: str) -> Values:
+        found = self.exported(scope, attr)
+        parts = [self.binding(item) for item in found]
+        below = self.program.modules.get(f"{scope.name}.{attr}")
+        if below is not None:
+            parts.append((Namespace(below),))
+        parts.extend(lib(name) for name in self.star_names(scope, attr))
+        if not found:
+            for item in self.exported(scope, "__getattr__"):
+                if item.func is not None:
+                    parts.append(self._returns(item.func))
+        return self._merge(parts) or ANYTHING
 
     def _own_member(self, value: Instance | OwnClass, attr: str) -> Values:
         family, libraries = self.family(value.cls)
@@ -661,6 +793,8 @@ class Resolver(texts.Scenery):
         open_ended = name == self.entry or (not name and not sites)
         if name:
             calls = self.program.calls.get(name, [])
+            for other in self.program.renamed.get(name, ()):
+                calls = [*calls, *self.program.calls.get(other, ())]
             if len(calls) > 4 * MOST_BINDINGS:
                 self.exhausted = True
             for call in calls[: 4 * MOST_BINDINGS]:
@@ -673,15 +807,20 @@ class Resolver(texts.Scenery):
                 if read not in self.program.callees and self.candidates(read):
                     open_ended = True
                     break
+            if self.program.many and func.owner is None and func.cls is None:
+                # Another module may take it by its name in other ways than by calling it.
+                open_ended = open_ended or name in self.program.renamed or name in self.program.loose
+                open_ended = open_ended or "getattr" in self.program.reads
         self._sites[func] = sites, open_ended
         return sites, open_ended
 
     def _calls(self, callee: ast.Name, func: Func) -> bool:
-        for item in self.candidates(callee):
-            if item.func is func or (item.cls is not None and item.cls is func.cls):
-                return True
-            if item.value is not None and item.value is func.node:
-                return True
+        for binding in self.candidates(callee):
+            for item in (binding,) if binding.target is None else self.origins(binding):
+                if item.func is func or (item.cls is not None and item.cls is func.cls):
+                    return True
+                if item.value is not None and item.value is func.node:
+                    return True
         return False
 
     def library_name(self, node: ast.expr) -> str | None:
@@ -700,9 +839,21 @@ class Resolver(texts.Scenery):
 
     def attribute_values(self, node: ast.Attribute) -> list[ast.expr] | None:
         """The expressions an attribute of the student's own objects was given, None when unknown."""
-        if any(isinstance(value, Lib | Result | Table) for value in self._resolve(node.value)):
+        receivers = self._resolve(node.value)
+        if any(isinstance(value, Lib | Result | Table) for value in receivers):
             return None
         found: list[ast.expr] = []
+        for value in receivers:
+            if isinstance(value, Namespace):
+                given = [o for item in self.exported(value.scope, node.attr) for o in self.origins(item)]
+                if not given:
+                    return None
+                for item in given:
+                    if item.kind != "value" or item.value is None or item.path:
+                        return None
+                    found.append(item.value)
+        if found:
+            return found
         for _, bindings in self._members.get(node.attr, ()):
             for item in bindings:
                 if item.kind != "value" or item.value is None or item.path:
@@ -739,6 +890,10 @@ class Resolver(texts.Scenery):
             isinstance(value, Container | Bag) for value in receivers
         ):
             return (Bag(self.leaves(receivers)),)
+        if attr in _LISTINGS:
+            for value in receivers:
+                if isinstance(value, Namespace) and not value.scope.names.get(attr):
+                    self._open_lookup(self._lookup(node), value)
         return None
 
     def _call_values(self, callees: Values, args: list[ast.expr], node: ast.Call) -> Values:
@@ -787,7 +942,7 @@ class Resolver(texts.Scenery):
         if name == "builtins.vars" and args:
             return self._merge([_table(value) for value in self._resolve(args[0])])
         if name in _NAMESPACES or name == "builtins.vars":
-            return (NAMESPACE,)
+            return (Namespace(self._home_of(node)),)
         if name == "builtins.super":
             return self._super(node)
         if name == "builtins.type" and len(args) == 1:
@@ -805,6 +960,13 @@ class Resolver(texts.Scenery):
         if name.startswith("builtins.") and name not in _PLAIN:
             return ANYTHING
         return (Result(name),)
+
+    def _home_of(self, node: ast.expr) -> ModuleScope:
+        """The module that an expression stands in; a call or a name."""
+        unit = self.program.call_units.get(node) if isinstance(node, ast.Call) else None
+        if unit is None and isinstance(node, ast.Name) and node in self.program.loads:
+            unit = self.program.loads[node].unit
+        return unit.home if unit is not None else self.program.module
 
     def _super(self, node: ast.Call) -> Values:
         load = self.program.loads.get(node.func) if isinstance(node.func, ast.Name) else None
@@ -891,17 +1053,27 @@ class Resolver(texts.Scenery):
                     continue
                 if isinstance(value, Lib):
                     self._note(lookup, value.name, name, via)
-                elif isinstance(value, Namespace):
-                    lookup.globals.add(name)
-                else:
+                elif not isinstance(value, Namespace):
                     last = name.rpartition(".")[2]
                     lookup.attrs.add(last)
                     lookup.methods[last] = _union([lookup.methods.get(last, ()), (value,)])
                 values: Values = (value,)
                 for part in name.split("."):
+                    if not isinstance(value, Lib):
+                        self._note_parts(lookup, values, part, via)
                     values = self._merge([self.member(item, part) for item in values])
                 parts.append(values)
         return self._merge(parts) or ANYTHING
+
+    def _note_parts(self, lookup: Lookup, values: Values, name: str, via: Unit | None) -> None:
+        """Note what is looked up by its name in modules of the submission, and in what they hold."""
+        for value in values:
+            if isinstance(value, Namespace):
+                lookup.globals.add((value.scope, name))
+                for full in self.star_names(value.scope, name):
+                    self._note(lookup, "", full, via)
+            elif isinstance(value, Lib):
+                self._note(lookup, value.name, name, via)
 
     def _note(self, lookup: Lookup, library: str, name: str, via: Unit | None) -> None:
         full = f"{library}.{name}" if library else name
@@ -920,7 +1092,9 @@ class Resolver(texts.Scenery):
             if value.name.split(".")[0] in self.rules.array_libraries:
                 lookup.unresolved = f"the result of {value.name}"
         elif isinstance(value, Namespace):
-            lookup.any_global = True
+            lookup.any_global.add(value.scope)
+            if self.may_hide_in(value.scope):
+                lookup.unresolved = value.scope.name or "the file itself"
         else:
             lookup.any_attr = True
 
@@ -930,7 +1104,7 @@ class Resolver(texts.Scenery):
         if target is None:
             return ANYTHING
         if isinstance(target, ast.Name) and target.id == "__name__":
-            return (NAMESPACE,)
+            return (Namespace(self._home_of(target)),)
         names, complete = self.texts.names(target)
         package: list[str] = []
         for item in (*args[1:2], *(k.value for k in node.keywords if k.arg == "package")):
@@ -941,16 +1115,26 @@ class Resolver(texts.Scenery):
         for module in names:
             full = module
             if module.startswith(".") and package:
-                full = package[0] + "." + module.lstrip(".")
-            self.imported.append((full, node))
+                around = ModuleScope(package[0], package=True)
+                full = absolute(module, around) or module
             # __import__("a.b") gives a, unless it is asked for members of b.
             whole = (
                 name == "importlib.import_module"
                 or len(args) > 3
                 or any(keyword.arg == "fromlist" for keyword in node.keywords)
             )
-            parts.append(lib(full if whole else full.split(".")[0]))
+            wanted = full if whole else full.split(".")[0]
+            own = self._own_module(wanted)
+            parts.append(own)
+            if own and full.split(".")[0] not in self.program.real:
+                continue
+            self.imported.append((full, node))
+            parts.append(lib(wanted))
         return self._merge(parts)
+
+    def _own_module(self, name: str) -> Values:
+        scope = self.program.modules.get(name)
+        return (Namespace(scope),) if scope is not None else ()
 
     def _locate(self, node: ast.Call, target: ast.expr) -> Values:
         names, complete = self.texts.names(target)
@@ -960,6 +1144,14 @@ class Resolver(texts.Scenery):
         parts: list[Values] = [] if complete else [ANYTHING]
         for name in names:
             dotted = name.replace(":", ".")
+            root, *rest = dotted.split(".")
+            own = self._own_module(root)
+            if own:
+                if rest:
+                    own = self._named(node, own, ([".".join(rest)], True), None)
+                parts.append(own)
+                if root not in self.program.real:
+                    continue
             self._note(lookup, "", dotted, None)
             self.imported.append((name.split(":")[0].split(".")[0], node))
             parts.append(lib(dotted))
@@ -1054,7 +1246,7 @@ class Resolver(texts.Scenery):
 
     def _table_item(self, node: ast.expr, table: Table, key: ast.expr) -> Values:
         if not table.name and isinstance(key, ast.Name) and key.id == "__name__":
-            return (NAMESPACE,)
+            return (Namespace(self._home_of(key)),)
         names, complete = self.texts.names(key)
         lookup = self._lookup(node)
         if not complete:
@@ -1062,6 +1254,10 @@ class Resolver(texts.Scenery):
         parts: list[Values] = [] if complete else [ANYTHING]
         for name in names:
             if len(name) > LONGEST_NAME:
+                continue
+            own = self._own_module(name) if not table.name else ()
+            parts.append(own)
+            if own and name.split(".")[0] not in self.program.real:
                 continue
             self._note(lookup, table.name, name, None)
             parts.append(lib(f"{table.name}.{name}" if table.name else name))
@@ -1107,6 +1303,13 @@ _PLAIN = words(
     """
     builtins.len builtins.range builtins.int builtins.float builtins.str builtins.print builtins.isinstance
     builtins.abs builtins.round builtins.bool builtins.bytes builtins.repr builtins.any builtins.all
+    """
+)
+_HARMLESS = words(
+    """
+    builtins.vars builtins.dir builtins.setattr builtins.delattr builtins.hasattr builtins.type builtins.id
+    builtins.map builtins.callable builtins.issubclass functools.partial functools.reduce importlib.reload
+    inspect.getsource inspect.getfile inspect.getdoc builtins.help builtins.super
     """
 )
 _HANDLERS: dict[type[ast.expr], Callable[..., Values]] = {
@@ -1163,7 +1366,7 @@ def _table(value: Value) -> Values:
     if isinstance(value, Lib):
         return (Table(value.name),)
     if isinstance(value, Namespace):
-        return (NAMESPACE,)
+        return (value,)
     return ANYTHING
 
 
@@ -1211,7 +1414,9 @@ def _in_order(bindings: list[Binding], load: Load, scope: Scope) -> Sequence[Bin
             outermost = loop
         loop = loop.parent
     end = outermost.end if outermost is not None else load.pos
-    found = [item for item in bindings if start <= item.pos < end or item.owner is not scope.func]
+    found = [
+        item for item in bindings if start <= item.pos < end or item.owner is not scope.func or item.late
+    ]
     return found or bindings
 
 

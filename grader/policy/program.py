@@ -8,10 +8,24 @@ every attribute or item that is stored, and every expression that a later check 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+import bisect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from grader.policy.folding import words
-from grader.policy.scopes import Binding, Block, Call, Class, Func, Load, Loop, Scope, Store, Unit
+from grader.policy.scopes import (
+    Binding,
+    Block,
+    Call,
+    Class,
+    Func,
+    Load,
+    Loop,
+    ModuleScope,
+    Scope,
+    Store,
+    Unit,
+)
 
 DEEPEST = 180  # levels; hand-written code stays far below it, and the visitor far below Python's limit
 
@@ -28,10 +42,67 @@ class TooDeep(Exception):
 _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
-class Program:
-    """A source, taken apart: scopes, bindings, units, and indexes of what a check needs to find."""
+class Text:
+    """The code of one module of a submission: statements that run in one go, or cells.
 
-    def __init__(self, tree: ast.Module) -> None:
+    Attributes:
+        name: By which it is imported; empty for a file that has no name.
+        package: It is a package's ``__init__.py``.
+        bodies: Its statements; those of each cell apart.
+        unsure: What it binds after a statement that may raise may stay unbound, and the rest goes on.
+        real: Where it is imported from, a module of that name may be there without it.
+    """
+
+    __slots__ = ("bodies", "name", "package", "real", "unsure")
+
+    def __init__(
+        self,
+        bodies: Sequence[list[ast.stmt]],
+        name: str = "",
+        *,
+        package: bool = False,
+        unsure: bool = False,
+        real: bool = False,
+    ) -> None:
+        self.bodies = bodies
+        self.name = name
+        self.package = package
+        self.unsure = unsure
+        self.real = real
+
+
+class Star:
+    """A starred import: into the module `home`, from a library or from the module `target`."""
+
+    __slots__ = ("block", "done", "home", "lib", "node", "pos", "target")
+
+    def __init__(
+        self,
+        lib: str,
+        target: ModuleScope | None,
+        home: ModuleScope,
+        pos: int,
+        block: Block,
+        node: ast.ImportFrom,
+    ) -> None:
+        self.lib = lib
+        self.target = target
+        self.home = home
+        self.pos = pos
+        self.block = block
+        self.node = node
+        self.done: set[str] = set()
+
+
+class Program:
+    """A source, taken apart: scopes, bindings, units, and indexes of what a check needs to find.
+
+    Args:
+        main: The file, or the cells.
+        modules: The helper modules.
+    """
+
+    def __init__(self, main: Text, modules: Sequence[Text] = ()) -> None:
         self.loads: dict[ast.Name, Load] = {}
         self.reads: dict[str, list[ast.Name]] = {}
         self.callees: set[ast.expr] = set()
@@ -44,7 +115,13 @@ class Program:
         self.stores: list[Store] = []
         self.global_stores: list[tuple[ast.expr, ast.expr, Unit]] = []
         self.imports: list[tuple[str, ast.stmt]] = []
-        self.stars: list[tuple[str, int, Block, ast.ImportFrom]] = []
+        self.stars: list[Star] = []
+        self.own_stars: list[Star] = []
+        self.modules: dict[str, ModuleScope] = {}
+        self.real: set[str] = set()
+        self.linked = False  # a module of the submission is imported
+        self.renamed: dict[str, set[str]] = {}
+        self.loose: set[str] = set()
         self.import_bindings: list[Binding] = []
         self.keyed: dict[ast.expr, object] = {}
         self.members_tested: set[ast.expr] = set()
@@ -59,10 +136,84 @@ class Program:
         self._depth = 0
         self._func: Func | None = None
         self._class: Class | None = None
-        self.module = self._scope = Scope("module", None, None)
+        self.module = self._home_module = ModuleScope(main.name)
+        self._scope: Scope = self.module
         self.root = self._block = Block(None)
-        self.effects = self._unit = self._new_unit()
-        self._body(tree.body)
+        self._effects: set[Unit] = set()
+        self._register(main, modules)
+        self.many = bool(modules)
+        self._module(self.module, main)
+        for text in modules:
+            if self.modules.get(text.name) is not self.module:
+                self._module(self.modules[text.name], text)
+        self.expand_stars()
+        for scope in self.modules.values():
+            scope.cyclic = scope in _reached(scope)
+
+    def _register(self, main: Text, modules: Sequence[Text]) -> None:
+        """Know every module by its name before the first import is met."""
+        for text in modules:
+            self.modules[text.name] = ModuleScope(text.name, package=text.package)
+        for name in list(self.modules):
+            while "." in name:
+                name = name.rpartition(".")[0]
+                self.modules.setdefault(name, ModuleScope(name, package=True))
+        if main.name:
+            self.modules[main.name] = self.module
+        self.real = {text.name.split(".")[0] for text in (main, *modules) if text.real}
+
+    def _module(self, scope: ModuleScope, text: Text) -> None:
+        self._scope = scope
+        self._home_module = scope
+        self._block = self.root
+        self._unit = self._new_unit()
+        self._effects.add(self._unit)
+        for body in text.bodies:
+            if text.unsure:
+                self._unsure(body)
+            else:
+                self._body(body)
+
+    def _unsure(self, statements: list[ast.stmt]) -> None:
+        """Statements of which one may raise, and what has run by then stays."""
+        sure = 0
+        while sure < len(statements) and _cannot_raise(statements[sure]):
+            sure += 1
+        self._body(statements[:sure])
+        self._branch(statements[sure:])
+
+    def expand_stars(self) -> None:
+        """Bind what a starred import takes from modules of the submission; again when they got more names."""
+        grown = bool(self.own_stars)
+        while grown:
+            grown = False
+            for star in self.own_stars:
+                grown = self._expand(star) or grown
+
+    def _expand(self, star: Star) -> bool:
+        target = star.target
+        assert target is not None
+        named = "__all__" in target.names
+        grown = False
+        for name, found in list(target.names.items()):
+            if name in star.done or not found or name == "__all__" or (name[:1] == "_" and not named):
+                continue
+            star.done.add(name)
+            binding = Binding("member", name, star.node, star.home, star.block, star.pos)
+            binding.target = target
+            binding.lib = name
+            bisect.insort(star.home.names.setdefault(name, []), binding, key=lambda item: item.pos)
+            grown = True
+        for other in [other for other in self.stars if other.home is target]:
+            if f"{other.lib}.*" not in star.done:
+                star.done.add(f"{other.lib}.*")
+                self.stars.append(Star(other.lib, None, star.home, star.pos, star.block, star.node))
+                grown = True
+        return grown
+
+    def loaded(self) -> set[ModuleScope]:
+        """The file and the modules that it imports, directly or not, by statements."""
+        return {self.module, *_reached(self.module)}
 
     def mentioned(self) -> frozenset[str]:
         """Every name that a library could go by here: imported, read, or an attribute."""
@@ -73,7 +224,7 @@ class Program:
     # --- units, blocks, positions -----------------------------------------------------------------
 
     def _new_unit(self) -> Unit:
-        unit = Unit(self._func, dead=self._block.dead)
+        unit = Unit(self._func, self._home_module, dead=self._block.dead)
         self.units.append(unit)
         self.unit_blocks[unit] = self._block
         return unit
@@ -99,7 +250,8 @@ class Program:
                 node.end_lineno = at.lineno
                 node.end_col_offset = at.col_offset
         self._func, self._class, self._depth = unit.func, None, 0
-        self._scope = self.module if unit.func is None else Scope("text", unit.func.scope, unit.func)
+        self._home_module = unit.home
+        self._scope = unit.home if unit.func is None else Scope("text", unit.func.scope, unit.func)
         # What a text binds is bound on some path: it never hides a binding of the source itself.
         self._block = Block(self.unit_blocks[unit])
         first = len(self.units)
@@ -243,7 +395,7 @@ class Program:
     def _store_attribute(self, target: ast.Attribute, value: ast.expr, unit: Unit) -> None:
         store = Store(unit, [value])
         store.attr = target.attr
-        receiver = target.value
+        store.receiver = receiver = target.value
         if isinstance(receiver, ast.Name) and self._func is not None and self._func.cls is not None:
             first = next(iter(self._func.params), None)
             if receiver.id == first and not self._func.static:
@@ -287,6 +439,7 @@ class Program:
             stores.append(Store(unit, values))
             if attr == "__dict__":
                 stores[1].attr_expr = key or ast.Constant(None)
+                stores[1].receiver = receiver
             else:
                 stores[1].attr = attr
         for store in stores:
@@ -519,22 +672,64 @@ class Program:
 
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self.imports.append((alias.name, node))
             root = alias.name.split(".")[0]
-            binding = self._bind("import", alias.asname or root, alias)
-            binding.lib = alias.name if alias.asname else root
+            name = alias.name if alias.asname else root
+            own = name in self.modules
+            if own:
+                self._link("module", alias.asname or root, alias, self.modules[name])
+                self._imports(alias.name)
+            if own and root not in self.real:
+                continue
+            self.imports.append((alias.name, node))
+            binding = self._bind("import", alias.asname or root, alias, again=own)
+            binding.lib = name
             self.import_bindings.append(binding)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         module = "." * node.level + (node.module or "")
-        self.imports.append((module, node))
+        if node.level:
+            module = absolute(module, self._home_module) or module
+        target = self.modules.get(module)
+        real = target is None or module.split(".")[0] in self.real
+        if target is not None:
+            self._imports(module)
+        if real:
+            self.imports.append((module, node))
         for alias in node.names:
             if alias.name == "*":
-                self.stars.append((module, self._next(), self._block, node))
+                if target is not None:
+                    self.linked = True
+                    star = Star(module, target, self._home_module, self._next(), self._block, node)
+                    self.own_stars.append(star)
+                if real:
+                    star = Star(module, None, self._home_module, self._next(), self._block, node)
+                    self.stars.append(star)
                 continue
-            binding = self._bind("import", alias.asname or alias.name, alias)
-            binding.lib = f"{module}.{alias.name}"
-            self.import_bindings.append(binding)
+            name = alias.asname or alias.name
+            if target is not None:
+                self._link("member", name, alias, target).lib = alias.name
+                self._imports(f"{module}.{alias.name}")
+                if name != alias.name:
+                    self.renamed.setdefault(alias.name, set()).add(name)
+            if real:
+                binding = self._bind("import", name, alias, again=target is not None)
+                binding.lib = f"{module}.{alias.name}"
+                self.import_bindings.append(binding)
+
+    def _link(self, kind: str, name: str, node: ast.AST, target: ModuleScope) -> Binding:
+        """Bind a name to a module of the submission, or to a name in it."""
+        self.linked = True
+        binding = self._bind(kind, name, node)
+        binding.target = target
+        return binding
+
+    def _imports(self, name: str) -> None:
+        """Note that the module at work imports another one, with the packages that it lies in."""
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            scope = self.modules.get(".".join(parts[:count]))
+            if scope is not None and not self._block.dead:
+                self._home_module.imports.add(scope)
 
     def _global(self, node: ast.Global) -> None:
         self._scope.globals.update(node.names)
@@ -559,6 +754,7 @@ class Program:
         ):
             # ops.append(f): a call for its effect may keep its arguments in what it is called on.
             outer = self._unit
+            self.callees.add(value.func)
             self._expr(value.func)
             self._unit = unit = self._new_unit()
             if self._func is not None:
@@ -660,6 +856,8 @@ class Program:
         for link in reversed(chain):
             self.attributes.add(link.attr)
             self._unit.items.append(link)
+        if self.many and node not in self.callees:
+            self.loose.add(node.attr)
 
     def _bin_op(self, node: ast.BinOp) -> None:
         # A long sum leans to the left; walking it in a loop makes its length no nesting.
@@ -673,6 +871,7 @@ class Program:
             self._expr(right)
 
     def _call(self, node: ast.Call) -> None:
+        self.callees.add(node.func)
         self._expr(node.func)
         name = _last_name(node.func)
         if name in ("setattr", "__setattr__", "setitem", "heappush", "insort"):
@@ -683,7 +882,6 @@ class Program:
 
     def _note_call(self, node: ast.Call) -> None:
         self._unit.items.append(node)
-        self.callees.add(node.func)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
             key = node.args[0]
             if isinstance(key, ast.Constant):
@@ -726,6 +924,7 @@ class Program:
                 receiver = node.func.value
             store = Store(unit, [arguments[-1]])
             store.attr_expr = arguments[-2]
+            store.receiver = receiver
             self.stores.append(store)
             if isinstance(arguments[-2], ast.Constant) and isinstance(arguments[-2].value, str):
                 self.member_names.add(arguments[-2].value)
@@ -793,7 +992,7 @@ class Program:
             self._unit = self._new_unit()
         self._expr(node.value)
         unit, self._unit = self._unit, outer
-        if unit is not outer and outer is not self.effects:
+        if unit is not outer and outer not in self._effects:
             outer.children.append(unit)
         scope = self._scope
         while scope.kind == "comprehension" and scope.parent is not None:
@@ -807,7 +1006,7 @@ class Program:
     def _home(self, name: str) -> Scope:
         scope = self._scope
         if name in scope.globals:
-            return self.module
+            return scope.home
         if name in scope.nonlocals:
             at = scope.parent
             while at is not None and (at.kind == "class" or name not in at.names):
@@ -815,21 +1014,76 @@ class Program:
             return at or scope
         return scope
 
-    def _bind(self, kind: str, name: str, node: ast.AST) -> Binding:
+    def _bind(self, kind: str, name: str, node: ast.AST, *, again: bool = False) -> Binding:
+        """Bind a name; ``again`` to say what else it may get at the same place."""
         scope = self._home(name)
-        binding = Binding(kind, name, node, scope, self._block, self._next())
+        binding = Binding(kind, name, node, scope, self._block, self._pos if again else self._next())
         binding.owner = self._func if scope.kind != "comprehension" else scope.func
         scope.names.setdefault(name, []).append(binding)
         self.bound_at[node] = binding
         return binding
 
-    def bind_global(self, name: str, value: ast.expr, unit: Unit) -> None:
-        """Bind a module-level name to a value that was stored into the module's namespace."""
-        binding = Binding("value", name, value, self.module, Block(self.unit_blocks[unit]), self._next())
+    def bind_global(self, name: str, value: ast.expr, unit: Unit, module: ModuleScope | None = None) -> None:
+        """Bind a module-level name to a value that was stored into the module's namespace.
+
+        Args:
+            name: The name.
+            value: What is stored.
+            unit: Where that happens.
+            module: Into which module, where it is another one.
+        """
+        scope = module or unit.home
+        binding = Binding("value", name, value, scope, Block(self.unit_blocks[unit]), self._next())
         binding.value = value
         binding.units.append(unit)
         binding.owner = unit.func
-        self.module.names.setdefault(name, []).append(binding)
+        binding.late = module is not None
+        scope.names.setdefault(name, []).append(binding)
+
+
+def absolute(name: str, scope: ModuleScope) -> str:
+    """The full name of a module that a module of the submission imports by a name with dots before it.
+
+    Empty where there is no package that it could be relative to.
+    """
+    relative = name.lstrip(".")
+    package = scope.name if scope.package else scope.name.rpartition(".")[0]
+    for _ in range(len(name) - len(relative) - 1):
+        package = package.rpartition(".")[0]
+    return ".".join(part for part in (package, relative) if part) if package else ""
+
+
+def _reached(scope: ModuleScope) -> set[ModuleScope]:
+    """The modules that one imports, directly or not."""
+    found: set[ModuleScope] = set()
+    waiting = [scope]
+    while waiting:
+        for other in waiting.pop().imports:
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
+
+
+def _cannot_raise(node: ast.stmt) -> bool:
+    """Whether a module-level statement always binds what it binds."""
+    if isinstance(node, ast.FunctionDef):
+        args = node.args
+        annotated = [arg.annotation for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+        annotated += [arg.annotation for arg in (args.vararg, args.kwarg) if arg is not None]
+        evaluated = [*annotated, node.returns, *args.defaults, *args.kw_defaults]
+        return not node.decorator_list and all(_is_plain(item) for item in evaluated)
+    if isinstance(node, ast.Assign):
+        return all(isinstance(item, ast.Name) for item in node.targets) and _is_plain(node.value)
+    if isinstance(node, ast.Import):
+        return all(item.name == "numpy" or item.name in sys.stdlib_module_names for item in node.names)
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "__future__"
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_plain(node: ast.expr | None) -> bool:
+    return node is None or isinstance(node, ast.Constant)
 
 
 def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

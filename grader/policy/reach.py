@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable
 
 from grader.policy.names import MOST_BINDINGS, Lookup, Resolver
-from grader.policy.scopes import Binding, Class, Func, Scope, Store, Unit
+from grader.policy.scopes import Binding, Class, Func, ModuleScope, Scope, Store, Unit
 from grader.policy.values import Bag, Container, Instance, Lib, Namespace, Result, Table, Unknown
 
 # What a library calls by itself on a class made from one of its own.
@@ -31,7 +31,7 @@ class Reach:
         self.imports: set[Binding] = set()  # reached without a read of their name
         self.attrs: set[str] = set()
         self.any_attr = False
-        self._any_global = False
+        self._any_global: set[ModuleScope] = set()
         self._classes: set[Class] = set()
         self._done: set[tuple[Binding, object]] = set()
         self._crowds: set[int] = set()
@@ -50,6 +50,9 @@ class Reach:
         bindings = self.resolver.module_bindings(entry)
         for binding in (*bindings, *self.resolver.module_bindings("__getattr__")):
             self._indirect(binding)
+        for scope in self.program.modules.values():
+            for binding in self.resolver.exported(scope, "__getattr__"):
+                self._indirect(binding)
         if not bindings:
             self._from_elsewhere()
         for store in self.program.stores:
@@ -63,14 +66,18 @@ class Reach:
         """The entry point may still come into being in a way that has no name in the source."""
         program = self.program
         dynamic = not _BINDING_BY_TEXT.isdisjoint(program.reads) or "modules" in program.attributes
-        starred = any(not block.dead for _, _, block, _ in program.stars)
+        starred = any(not star.block.dead for star in program.stars)
         if dynamic or starred:
-            self._every_global()
+            for scope in {program.module, *program.modules.values()}:
+                self._every_global(scope)
 
     def from_module(self) -> None:
         """Everything that importing the module can run."""
+        loaded = self.program.loaded()
+        if self.resolver.imports_by_text():
+            loaded |= set(self.program.modules.values())
         for unit in self.program.units:
-            if unit.func is None and not unit.dead:
+            if unit.func is None and not unit.dead and unit.home in loaded:
                 self._unit(unit)
         self._run()
 
@@ -169,6 +176,8 @@ class Reach:
             self._unit(binding.func.body)
         if binding.cls is not None:
             self._class(binding.cls)
+        if binding.kind == "member" and binding.target is not None:
+            self._global(binding.target, binding.lib)
 
     def _indirect(self, binding: Binding) -> None:
         """A binding that is reached by its name as a text, or as a member."""
@@ -219,8 +228,9 @@ class Reach:
         values = resolver.resolve(node.value)
         if attr == "__dict__" and self._is_own(node.value):
             self._every_attribute()
-        if any(isinstance(value, Namespace) for value in values):
-            self._global(attr)
+        for value in values:
+            if isinstance(value, Namespace):
+                self._global(value.scope, attr)
         if attr in self.attrs:
             return
         if values and all(isinstance(value, Lib | Result) for value in values):
@@ -260,8 +270,8 @@ class Reach:
     # --- lookups by text --------------------------------------------------------------------------
 
     def _lookup(self, lookup: Lookup) -> None:
-        for name in lookup.globals:
-            self._global(name)
+        for scope, name in lookup.globals:
+            self._global(scope, name)
         for attr in lookup.attrs:
             self._attr(attr)
         for full in lookup.libs:
@@ -269,11 +279,11 @@ class Reach:
                 self._store(store)
         if lookup.any_attr:
             self._every_attribute()
-        if lookup.any_global:
-            self._every_global()
+        for scope in lookup.any_global:
+            self._every_global(scope)
 
-    def _global(self, name: str) -> None:
-        bindings = self.resolver.module_bindings(name)
+    def _global(self, scope: ModuleScope, name: str) -> None:
+        bindings = self.resolver.exported(scope, name)
         if not bindings:  # locals()["f"]
             bindings = [item for func in self.program.funcs for item in func.scope.names.get(name, ())]
         for binding in bindings:
@@ -281,13 +291,13 @@ class Reach:
         for store in self.resolver.stores(name):
             self._store(store)
 
-    def _every_global(self) -> None:
-        if self._any_global:
+    def _every_global(self, scope: ModuleScope) -> None:
+        if scope in self._any_global:
             return
-        self._any_global = True
-        for name, bindings in self.program.module.names.items():
-            if any(binding.kind != "import" for binding in bindings):
-                self._global(name)
+        self._any_global.add(scope)
+        for name, bindings in scope.names.items():
+            if any(binding.kind not in ("import", "module", "member") for binding in bindings):
+                self._global(scope, name)
 
     # --- what is put into attributes and containers -----------------------------------------------
 

@@ -7,8 +7,9 @@ sentence is made anew from the rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from grader.policy.pieces import name_line
 from grader.policy.rules import LONGEST_NAME, Rule, Rules
 
 TYPE_CHECKING = False  # typing itself is costly to import
@@ -39,7 +40,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)+\Z")
 _OPERATOR = re.compile(r"[A-Za-z0-9_.:<>]{1,200}\Z")
 
 
-def finding(rule: Rule, helper: str, operator: str, line: int) -> Finding:
+def finding(
+    rule: Rule, helper: str, operator: str, line: int, parts: Sequence[tuple[str, int]] = ()
+) -> Finding:
     """A banned helper that ran.
 
     Args:
@@ -47,19 +50,20 @@ def finding(rule: Rule, helper: str, operator: str, line: int) -> Finding:
         helper: Its canonical name.
         operator: The name under which it was seen, "" for the same.
         line: The student's line that called it, 0 when unknown.
+        parts: Name and first line of each part of the text.
     """
     seen = f" (as {operator})" if operator and operator != helper else ""
     told = f"{helper}{seen}, {rule.kind}"
     if line:
-        message = f"Line {line} ran {told}; {rule.advice}"
+        message = f"{name_line(parts, line)} ran {told}; {rule.advice}"
     else:
         message = f"While it ran, {told}, was used; {rule.advice}"
     return {"rule": rule.id, "helper": helper, "operator": operator, "line": line, "message": message}
 
 
-def tampering(what: str, line: int = 0) -> Finding:
+def tampering(what: str, line: int = 0, parts: Sequence[tuple[str, int]] = ()) -> Finding:
     """A sign of interference; ``what`` is a key of `TAMPERED`."""
-    start = f"Line {line}" if line else "While it ran, the submission"
+    start = name_line(parts, line) if line else "While it ran, the submission"
     message = f"{start} {TAMPERED[what]}; this costs nothing by itself, but is shown to the teacher."
     return {"rule": TAMPERING, "helper": what, "operator": "", "line": line, "message": message}
 
@@ -78,6 +82,7 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
         that the static check has named, or whose rule it has found broken on that line, is not repeated.
         A note that a helper is never reached goes when it was reached.
     """
+    parts = _parts(report)
     violations, suspicious, notes = (_entries(report, key) for key in ("violations", "suspicious", "notes"))
     ran: list[dict[str, object]] = []
     signs: list[dict[str, object]] = []
@@ -85,12 +90,12 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
     broken = {(entry.get("rule"), entry.get("line")) for entry in violations}
     broken |= {(entry.get("rule"), 0) for entry in violations}
     for item in findings[: 2 * MOST_FINDINGS] if isinstance(findings, list) else []:
-        sign = _sign(item)
+        sign = _sign(item, parts)
         if sign is not None:
             if all(sign["helper"] != other["helper"] for other in signs):
                 signs.append(sign)
             continue
-        entry = _violation(item, rules)
+        entry = _violation(item, rules, parts)
         if entry is None:
             continue
         if item.get("phase") == HIDDEN:
@@ -118,7 +123,13 @@ def _entries(report: Mapping[str, object], key: str) -> list[dict[str, object]]:
     return [dict(entry) for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
 
 
-def _violation(item: object, rules: Rules) -> dict[str, object] | None:
+def _parts(report: Mapping[str, object]) -> list[tuple[str, int]]:
+    """Name and first line of each part of the text, as the static check told them."""
+    listed = report.get("parts")
+    return [(str(name), int(first)) for name, first in listed] if isinstance(listed, list) else []
+
+
+def _violation(item: object, rules: Rules, parts: Sequence[tuple[str, int]]) -> dict[str, object] | None:
     if type(item) is not dict:
         return None
     rule_id, helper, operator = item.get("rule"), item.get("helper"), item.get("operator")
@@ -131,14 +142,14 @@ def _violation(item: object, rules: Rules) -> dict[str, object] | None:
         return None
     if type(operator) is not str or _OPERATOR.match(operator) is None:
         operator = ""
-    return _entry(finding(rule, rules.canonical(helper), operator, _line(item)))
+    return _entry(finding(rule, rules.canonical(helper), operator, _line(item), parts))
 
 
-def _sign(item: object) -> dict[str, object] | None:
+def _sign(item: object, parts: Sequence[tuple[str, int]]) -> dict[str, object] | None:
     if type(item) is not dict or item.get("rule") != TAMPERING:
         return None
     what = item.get("helper")
-    return _entry(tampering(what, _line(item))) if type(what) is str and what in TAMPERED else None
+    return _entry(tampering(what, _line(item), parts)) if type(what) is str and what in TAMPERED else None
 
 
 def _hidden(rules: Rules, rule_id: str) -> Finding:

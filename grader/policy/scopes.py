@@ -28,21 +28,22 @@ class Block:
 
 
 class Unit:
-    """Code that is live or not as a whole."""
+    """Code that is live or not as a whole, in the module `home`."""
 
-    __slots__ = ("children", "dead", "func", "items")
+    __slots__ = ("children", "dead", "func", "home", "items")
 
-    def __init__(self, func: Func | None, *, dead: bool) -> None:
+    def __init__(self, func: Func | None, home: ModuleScope, *, dead: bool) -> None:
         self.items: list[ast.expr] = []
         self.children: list[Unit] = []
         self.func = func
+        self.home = home
         self.dead = dead
 
 
 class Scope:
-    """The names of a module, class, function or comprehension."""
+    """The names of a module, class, function or comprehension, in the module `home`."""
 
-    __slots__ = ("func", "globals", "inline", "kind", "names", "nonlocals", "parent")
+    __slots__ = ("func", "globals", "home", "inline", "kind", "names", "nonlocals", "parent")
 
     def __init__(self, kind: str, parent: Scope | None, func: Func | None) -> None:
         self.kind = kind
@@ -53,14 +54,35 @@ class Scope:
         self.names: dict[str, list[Binding]] = {}
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        self.home: ModuleScope
+        if parent is not None:
+            self.home = parent.home
+
+
+class ModuleScope(Scope):
+    """The names of a module of the submission: its file or a helper module.
+
+    `cyclic`: another module may meet it before it has run to its end, since they import each other.
+    """
+
+    __slots__ = ("cyclic", "imports", "name", "package")
+
+    def __init__(self, name: str = "", *, package: bool = False) -> None:
+        super().__init__("module", None, None)
+        self.home = self
+        self.name = name
+        self.package = package
+        self.cyclic = False
+        self.imports: set[ModuleScope] = set()
 
 
 class Binding:
     """One place that gives a name a value.
 
     `kind` is one of import, value, element (of an iterable), entered (by a with statement), aug,
-    param, func, class, del and opaque. `path` leads from the value to what is bound when a sequence
-    is unpacked.
+    param, func, class, del and opaque; module for a module of the submission itself, which is `target`, and
+    member for the name `lib` in it. `path` leads from the value to what is bound when a sequence is
+    unpacked. What is bound `late` is put into a module's namespace from elsewhere, at any time.
     """
 
     __slots__ = (
@@ -69,6 +91,7 @@ class Binding:
         "default",
         "func",
         "kind",
+        "late",
         "lib",
         "name",
         "node",
@@ -77,6 +100,7 @@ class Binding:
         "path",
         "pos",
         "scope",
+        "target",
         "units",
         "value",
     )
@@ -96,6 +120,8 @@ class Binding:
         self.func: Func | None = None
         self.cls: Class | None = None
         self.lib = ""
+        self.late = False
+        self.target: ModuleScope | None = None
         self.default: ast.expr | None = None
 
 
@@ -152,9 +178,10 @@ class Store:
 
     `attr` is the attribute's name, None for an item, `attr_expr` its name as an expression (setattr).
     `called_on` is set when it is only an argument of a method call that may keep it: ops.append(f).
+    `receiver` is what an attribute is put into.
     """
 
-    __slots__ = ("attr", "attr_expr", "called_on", "cls", "key", "root", "unit", "values")
+    __slots__ = ("attr", "attr_expr", "called_on", "cls", "key", "receiver", "root", "unit", "values")
 
     def __init__(self, unit: Unit, values: list[ast.expr]) -> None:
         self.unit = unit
@@ -164,6 +191,7 @@ class Store:
         self.key: ast.expr | None = None
         self.root: ast.Name | None = None
         self.called_on: ast.expr | None = None
+        self.receiver: ast.expr | None = None
         self.cls: Class | None = None
 
 

@@ -40,6 +40,10 @@ class Scenery:
         """The bindings that a read of a name may see."""
         raise NotImplementedError
 
+    def origins(self, item: Binding) -> Sequence[Binding]:
+        """What a name that was taken from another module of the submission was bound by there."""
+        raise NotImplementedError
+
     def library_name(self, node: ast.expr) -> str | None:
         """The canonical dotted name of a library member that an expression surely is."""
         raise NotImplementedError
@@ -228,6 +232,8 @@ class Texts:
     def _binding(self, binding: Binding, env: Env | None) -> Constants:
         if binding.kind == "param":
             return self._parameter(binding)
+        if binding.kind == "member":
+            return [value for item in self._scenery.origins(binding) for value in self._binding(item, None)]
         value = binding.value
         if value is None:
             return [] if binding.kind == "del" else [UNKNOWN]

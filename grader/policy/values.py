@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from grader.policy.scopes import Class, Func
+from grader.policy.scopes import Class, Func, ModuleScope
 
 
 class Value:
@@ -133,9 +133,18 @@ class Getter(Value):
 
 
 class Namespace(Value):
-    """The module of the source itself, or its globals()."""
+    """A module of the submission itself, or its globals()."""
 
-    __slots__ = ()
+    __slots__ = ("scope",)
+
+    def __init__(self, scope: ModuleScope) -> None:
+        self.scope = scope
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Namespace) and other.scope is self.scope
+
+    def __hash__(self) -> int:
+        return id(self.scope)
 
 
 class Own(Value):
@@ -152,7 +161,6 @@ class Unknown(Value):
 
 Values = tuple[Value, ...]
 
-NAMESPACE = Namespace()
 OWN = Own()
 UNKNOWN = Unknown()
 ANYTHING: Values = (UNKNOWN,)

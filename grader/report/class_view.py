@@ -10,7 +10,7 @@ from typing import Any
 
 from grader import __version__
 from grader.people import Person
-from grader.report.figures import number, short_digest
+from grader.report.figures import short_digest
 from grader.report.submission_view import MAX_LISTED, clause_titles, share_of_marks
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, one_line
 from grader.report.twins import twins
@@ -364,7 +364,9 @@ def _policies(results: Iterable[Summary]) -> dict[str, Any]:
                     {
                         "violation": violation,
                         "helper": one_line(v.helper, 120),
-                        "line": number(v.line) if v.line > 0 else "",
+                        "place": one_line(result.submission.positions.name(v.line), 200)
+                        if v.line > 0
+                        else "",
                         "message": one_line(v.message, 240),
                     }
                     for violation, v in findings[:3]

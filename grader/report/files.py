@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import stat
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.gradebook.changes import Changes
 from grader.gradebook.journal import FILE as GRADEBOOK
 from grader.gradebook.journal import Gradebook
+from grader.gradebook.lock import LOCK
+from grader.gradebook.roster import not_submitted
+from grader.people import Person
 from grader.report.class_view import ClassRow, class_rows
 from grader.report.html import page_of_rows, student_page, teacher_page
 from grader.report.submission_view import Memo
@@ -33,8 +39,10 @@ def prepare_folder(folder: Path, *, fresh: bool) -> None:
         if folder.exists() and not folder.is_dir():
             raise GraderError(f"{folder} is no folder; name one for --out")
         if folder.is_dir():
-            # A run that was killed at its very beginning left empty folders only.
-            present = sorted(p.name for p in folder.iterdir() if not _is_empty_folder_of_ours(p))
+            # A run that was killed at its very beginning left empty folders and its lock only.
+            present = sorted(
+                p.name for p in folder.iterdir() if p.name != LOCK and not _is_empty_folder_of_ours(p)
+            )
             if present and GRADEBOOK not in present:
                 shown = ", ".join(present[:3]) + (" …" if len(present) > 3 else "")
                 raise GraderError(
@@ -54,59 +62,129 @@ def _is_empty_folder_of_ours(path: Path) -> bool:
 
 
 def _remove_earlier(folder: Path) -> None:
-    for name in (GRADEBOOK, f"{GRADEBOOK}-wal", f"{GRADEBOOK}-shm", RESULTS, CSV, INDEX):
+    for name in (GRADEBOOK, f"{GRADEBOOK}-wal", f"{GRADEBOOK}-shm"):
         (folder / name).unlink(missing_ok=True)
+    for name in (RESULTS, CSV, INDEX):
+        (folder / name).unlink(missing_ok=True)
+        _unfinished(folder / name).unlink(missing_ok=True)
     for name in (STUDENTS, TEACHER):
         for page in (folder / name).glob("*.html"):
             page.unlink()
+    remove_unfinished(folder)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Take away pages that a run which was killed had not finished. Raises OSError."""
+    for name in (STUDENTS, TEACHER):
+        for page in (folder / name).glob(_unfinished(Path("*.html")).name):
+            page.unlink(missing_ok=True)
+
+
+def page_paths(identifier: str) -> tuple[str, str]:
+    """The student's and the teacher's page of a submission below a run's folder."""
+    return f"{STUDENTS}/{identifier}.html", f"{TEACHER}/{identifier}.html"
 
 
 def write_pages(folder: Path, result: Result) -> None:
     """The student's and the teacher's page of one submission. Raises OSError."""
-    name = f"{result.submission.id}.html"
+    student, teacher = page_paths(result.submission.id)
     memo = Memo()
-    (folder / STUDENTS / name).write_bytes(student_page(result, memo).encode())
-    (folder / TEACHER / name).write_bytes(teacher_page(result, memo).encode())
+    _write(folder / student, [student_page(result, memo).encode()])
+    _write(folder / teacher, [teacher_page(result, memo).encode()])
+
+
+def write_made_pages(folder: Path, identifier: str, pages: Mapping[str, bytes]) -> None:
+    """The pages of one submission, made elsewhere; a path that is none of its pages is not written.
+
+    Raises:
+        OSError: They can't be written.
+    """
+    for path in page_paths(identifier):
+        if path in pages:
+            _write(folder / path, [pages[path]])
+
+
+def remove_pages(folder: Path, identifier: str) -> None:
+    """Take away the pages of a submission that tell of an earlier result. Raises OSError."""
+    for path in page_paths(identifier):
+        (folder / path).unlink(missing_ok=True)
 
 
 def pages_missing(folder: Path, identifier: str) -> bool:
-    """Whether a submission has no pages yet."""
-    name = f"{identifier}.html"
-    return not ((folder / STUDENTS / name).is_file() and (folder / TEACHER / name).is_file())
+    """Whether a submission has no pages yet; after a power cut they may be there and empty."""
+    try:
+        found = [(folder / path).stat() for path in page_paths(identifier)]
+    except OSError:
+        return True
+    return not all(stat.S_ISREG(page.st_mode) and page.st_size for page in found)
 
 
-def write_class(folder: Path, results: Sequence[Result], version: str) -> None:
+def write_class(
+    folder: Path, results: Sequence[Result], version: str, missing: Sequence[Person] = ()
+) -> None:
     """The class page and the plain files of a whole run.
 
     Raises:
         GraderError: They can't be written.
     """
-    _write_class(folder, jsonl(results), class_rows(results), version)
+    _write_class(folder, jsonl(results), class_rows(results), version, missing, None)
 
 
-def write_gradebook(folder: Path, gradebook: Gradebook, version: str) -> list[Summary]:
+def write_gradebook(
+    folder: Path, gradebook: Gradebook, version: str, changes: Changes | None = None
+) -> list[Summary]:
     """The same from a gradebook, without holding all its records in memory; what it holds, in short, by id.
+
+    Args:
+        folder: A run's folder.
+        gradebook: Its gradebook.
+        version: What graded the class.
+        changes: What another pack has changed, where the class page is to tell it.
 
     Raises:
         GraderError: They can't be written, or a record is damaged.
     """
     rows = list(gradebook.summaries())
-    _write_class(folder, gradebook.lines(), rows, version)
+    missing = not_submitted(gradebook.roster(), [summary.submission for summary, _ in rows])
+    _write_class(folder, gradebook.lines(), rows, version, missing, changes)
     return [summary for summary, _ in rows]
 
 
-def _write_class(folder: Path, lines: Iterable[str], rows: Sequence[ClassRow], version: str) -> None:
+def _write_class(
+    folder: Path,
+    lines: Iterable[str],
+    rows: Sequence[ClassRow],
+    version: str,
+    missing: Sequence[Person],
+    changes: Changes | None,
+) -> None:
+    told = changes.to_dict() if changes is not None else None
     try:
-        _replace(folder / RESULTS, lines)
+        _write(folder / RESULTS, (line.encode() for line in lines))
         # Excel takes a CSV without a byte order mark for the system's own encoding.
-        _replace(folder / CSV, ["\ufeff", gradebook_csv(summary for summary, _ in rows)])
-        _replace(folder / INDEX, [page_of_rows(rows, version=version)])
+        table = gradebook_csv([summary for summary, _ in rows], missing)
+        _write(folder / CSV, [f"\ufeff{table}".encode()])
+        page = page_of_rows(rows, version=version, missing=missing, changes=told)
+        _write(folder / INDEX, [page.encode()])
     except OSError as error:
-        raise GraderError(f"{folder} can't be written: {error.strerror}; the gradebook is kept") from None
+        raise GraderError(
+            f"{error.filename or folder} can't be written: {error.strerror}; the gradebook is kept, and "
+            f"grader report {folder} writes the class's files anew"
+        ) from None
 
 
-def _replace(path: Path, parts: Iterable[str]) -> None:
-    new = path.with_name(f".{path.name}.new")
-    with new.open("w", encoding="utf-8") as file:
-        file.writelines(parts)
-    new.replace(path)
+def _write(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file that whoever reads it sees whole, as it was or as it is now. Raises OSError."""
+    new = _unfinished(path)
+    try:
+        with new.open("wb") as file:
+            file.writelines(parts)
+        new.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")

@@ -290,9 +290,7 @@ def _exception(d: Details, label: str) -> Markup:
             d.exception,
         )
     if d.frames:
-        lines = [
-            fill("<li>line %s, in <code>%s</code></li>\n", line, function) for line, function in d.frames
-        ]
+        lines = [fill("<li>%s, in <code>%s</code></li>\n", line, function) for line, function in d.frames]
         content += fill(
             '<ol class="frames" aria-label="Your lines, outermost call first">\n%s</ol>\n', joined(lines)
         )

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from grader.positions import Positions
 from grader.report.advice import read_advice
 from grader.report.advice_markup import ADVICE_BYTES, advice_section
 from grader.report.arrays import ShownArray, shape_words, shown_array
 from grader.report.figures import number, plural
 from grader.report.room import Room, byte_count
 from grader.report.safe import safe_line
-from grader.report.texts import one_line
+from grader.report.texts import one_line, place_words
 from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, Violation
 from grader.summary import CaseOutline, Summary
 
@@ -171,7 +172,7 @@ def _text_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def _details(room: Room, details: Mapping[str, Any], memo: Memo) -> Details | None:
+def _details(room: Room, details: Mapping[str, Any], memo: Memo, positions: Positions) -> Details | None:
     """What there is to show of a case's details; unknown keys and odd values are passed over."""
     if not details or not room.take(DETAIL_BYTES):
         return None
@@ -179,14 +180,14 @@ def _details(room: Room, details: Mapping[str, Any], memo: Memo) -> Details | No
     if known is not None and room.take(cost):
         return known
     before, ample, room.ample = room.used, room.ample, True
-    made = _made_details(room, details)
+    made = _made_details(room, details, positions)
     if room.ample:
         memo.details[id(details)] = details, made, room.used - before
     room.ample = room.ample and ample
     return made
 
 
-def _made_details(room: Room, details: Mapping[str, Any]) -> Details:
+def _made_details(room: Room, details: Mapping[str, Any], positions: Positions) -> Details:
     worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
     indices = [_index(w) for w in worst]
     snippet = details.get("snippet")
@@ -197,7 +198,7 @@ def _made_details(room: Room, details: Mapping[str, Any]) -> Details:
 
     return Details(
         exception=text("exception", 1_000),
-        frames=[_frame(room, f) for f in _text_list(details.get("traceback"))[-20:]],
+        frames=[_frame(room, f, positions) for f in _text_list(details.get("traceback"))[-20:]],
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
         obtained=shown_array(room, "Obtained", details["obtained"], worst=indices)
         if "obtained" in details
@@ -230,9 +231,12 @@ def _worst(worst: Mapping[str, Any], index: tuple[int, ...]) -> _Worst:
     return _Worst(where, number(obtained), number(expected), difference)
 
 
-def _frame(room: Room, frame: Any) -> tuple[str, str]:
+def _frame(room: Room, frame: Any, positions: Positions) -> tuple[str, str]:
     parts = _text_list(frame)
-    line = number(parts[0]) if parts and isinstance(parts[0], int) else "?"
+    at = parts[0] if parts and isinstance(parts[0], int) else None
+    # A record that was made elsewhere may hold a number that Python refuses to write.
+    known = at is not None and at.bit_length() < 64
+    line = one_line(positions.name(at), 200) if at is not None and known else "line ?"
     function = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else "?"
     return line, room.text(one_line(function, 120), 120, least=1)
 
@@ -302,8 +306,9 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         if case.verdict != "passed"
     ]
     notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
-    violations = _findings(prose, result.policy.violations)
-    suspicions = _findings(prose, result.policy.suspicions)
+    positions = result.submission.positions
+    violations = _findings(prose, result.policy.violations, positions)
+    suspicions = _findings(prose, result.policy.suspicions, positions)
     printing = Room(OUTPUT_BYTES * factor)
     printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
     advice = _advice(result, memo)
@@ -311,7 +316,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
     room = Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
     for at, view in enumerate(cases):
         if view.case.details:
-            cases[at] = replace(view, details=_details(room, view.case.details, memo))
+            cases[at] = replace(view, details=_details(room, view.case.details, memo, positions))
     broken = memo.broken = result.broken_clauses() if memo.broken is None else memo.broken
     ranks = {clause: number for number, clause in enumerate(broken)}
     failing = [c for c in cases if c.case.verdict not in UNJUDGED]
@@ -389,12 +394,12 @@ def share_of_marks(result: Result | Summary) -> float:
     return min(1.0, max(0.0, result.score / result.max_score))
 
 
-def _findings(room: Room, found: Sequence[Violation]) -> dict[str, Any]:
+def _findings(room: Room, found: Sequence[Violation], positions: Positions) -> dict[str, Any]:
     rows = [
         {
             "rule": one_line(v.rule, 80),
             "helper": room.text(one_line(v.helper, 200), 200, least=40),
-            "line": number(v.line) if v.line > 0 else "",
+            "place": place_words(positions, v.line) if v.line > 0 else "",
             "column": number(v.column) if v.column > 0 else "",
             "found": "while it ran" if v.found == "runtime" else "in the source text",
             "message": room.text(v.message, 800, least=80),

@@ -6,9 +6,19 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
+from grader.people import Person
 from grader.report.texts import csv_cell, one_line
-from grader.result import Result
+from grader.result import Result, SubmissionInfo
 from grader.summary import Summary
+
+NOT_SUBMITTED = "not_submitted"
+
+# Later columns are added at the end: other people's scripts may count.
+COLUMNS = (
+    *("id", "name", "status", "score", "max_score", "policy", "message", "diagnosis", "isolation"),
+    *("student_id", "email", "late", "submitted_at", "attempts", "file"),
+)
+LATE = {None: "", True: "yes", False: "no"}
 
 
 def jsonl(results: Iterable[Result]) -> Iterator[str]:
@@ -17,26 +27,45 @@ def jsonl(results: Iterable[Result]) -> Iterator[str]:
         yield result.to_json() + "\n"
 
 
-def gradebook_csv(results: Iterable[Result | Summary]) -> str:
+def gradebook_csv(results: Iterable[Result | Summary], missing: Iterable[Person] = ()) -> str:
     """One row a member; an empty score where the grader failed, never a 0.
 
     The ids of mistakes that come together stand with ``+`` between them, explanations between which the cases
     can't decide with ``|``.
+
+    Args:
+        results: The class.
+        missing: Who has handed in nothing: a row each, of the status ``not_submitted``, without a score.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["id", "name", "status", "score", "max_score", "policy", "message", "diagnosis", "isolation"]
-    )
+    writer.writerow(COLUMNS)
+    most: float | str = ""
     for result in results:
         summary = result if isinstance(result, Summary) else Summary.of(result)
+        info = result.submission
         diagnosis = "|".join(["+".join(ids) for ids in summary.explanations])
         score = "" if result.score is None else result.score
-        for member in result.submission.members or (result.submission.name,):
-            row = [result.submission.id, member, result.status, score, result.max_score]
+        most = result.max_score
+        for person in members(info):
+            row = [info.id, person.name, result.status, score, result.max_score]
             row += [result.policy.status, result.message, diagnosis, result.isolation.level]
+            row += [person.id, person.email, LATE[info.late], info.submitted_at, info.attempts, info.filename]
             writer.writerow([_cell(cell) for cell in row])
+    for person in missing:
+        row = ["", person.name, NOT_SUBMITTED, "", most, "", "", "", ""]
+        row += [person.id, person.email, "", "", 0, ""]
+        writer.writerow([_cell(cell) for cell in row])
     return text.getvalue()
+
+
+def members(info: SubmissionInfo) -> list[Person]:
+    """Everyone who gets a row for a submission, with as much as is known of each."""
+    names = info.members or (info.name,)
+    if len(info.people) == len(names):
+        return list(info.people)
+    known = {person.name: person for person in info.people}
+    return [known.get(name, Person(name)) for name in names]
 
 
 def _cell(value: str | float) -> str | float:

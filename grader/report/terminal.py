@@ -12,6 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from grader.positions import Positions
 from grader.report.advice import read_advice
 from grader.report.advice_terminal import advice_report
 from grader.report.figures import points
@@ -74,7 +75,7 @@ def check_report(
         explained = [c for c in failing if c.visibility == "public"]
         for case in explained if show_all else explained[:1]:
             brief = advice is not None and advice.example is not None and not show_all
-            parts.append(_explain(case, source, command, brief=brief))
+            parts.append(_explain(case, source, command, result.submission.positions, brief=brief))
         parts += _others([c.id for c in explained[1:]] if not show_all else [], failing)
         parts += _not_counted(result.cases)
     elif result.output.stdout or result.output.stderr:
@@ -166,7 +167,9 @@ def _clauses(result: Result, *, brief: bool) -> RenderableType:
     return Group(table, Text.assemble(SIGNS["passed"], (said, "dim")))
 
 
-def _explain(case: CaseResult, source: str, command: str, *, brief: bool) -> RenderableType:
+def _explain(
+    case: CaseResult, source: str, command: str, positions: Positions, *, brief: bool
+) -> RenderableType:
     title = f"  {clean(case.title, 100)}" if case.title else ""
     parts: list[RenderableType] = [
         Text.assemble(("✗ ", "red"), (case.id, "bold"), title, (f"  ({words(case.verdict)})", "red")),
@@ -176,7 +179,7 @@ def _explain(case: CaseResult, source: str, command: str, *, brief: bool) -> Ren
         parts.append(Text.assemble(("hint  ", "cyan"), clean(case.hint, 600)))
     details = case.details
     if "traceback" in details:
-        parts.append(_traceback(details, source))
+        parts.append(_traceback(details, source, positions))
     shown = [_input(entry) for entry in details.get("inputs", [])]
     if shown and not brief:
         parts.append(Text("\n".join(shown), style="dim"))
@@ -212,11 +215,12 @@ def _values(value: Any) -> str:
     return f"{value:.7g}" if isinstance(value, float) else str(value)
 
 
-def _traceback(details: Mapping[str, Any], source: str) -> RenderableType:
-    lines = source.splitlines()
+def _traceback(details: Mapping[str, Any], source: str, positions: Positions) -> RenderableType:
+    # As Python counts them; others end a line at a form feed too.
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     text = Text()
     for line, function in details["traceback"][-6:]:
-        text.append(f"  line {line}, in {clean(function, 60)}\n", style="dim")
+        text.append(f"  {clean(positions.name(line), 200)}, in {clean(function, 60)}\n", style="dim")
         if 0 < line <= len(lines):
             text.append(f"    {clean(lines[line - 1].strip(), 120)}\n")
     text.append(f"  {clean(str(details.get('exception', '')), 400)}", style="red")

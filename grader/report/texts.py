@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from grader.positions import Positions
+
 # CSI; strings (OSC, DCS, SOS, PM, APC) with their end; the two-character sequences. Also in their 8-bit form.
 _ANSI = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"
@@ -125,6 +127,12 @@ def clean(text: str, limit: int) -> str:
     if length > window or len(kept) > limit:
         return _cut(kept, limit, length)
     return kept
+
+
+def place_words(positions: Positions, line: int) -> str:
+    """``Line 12`` or ``Cell 3, line 2``, as a sentence begins; the name of a file stays as it is."""
+    name = one_line(positions.name(line), 200)
+    return name[:1].upper() + name[1:] if name.startswith(("line ", "cell ")) else name
 
 
 def one_line(text: str, limit: int) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from grader.positions import Part
 from grader.sandbox import records
 from grader.sandbox.children import Child, Memory, SandboxError, Server
 from grader.sandbox.ending import KILLED, Stopped, check_confined, how_it_ended
@@ -59,25 +60,40 @@ class Analyst:
         self._memory: Memory | None = None
         self._done = 0
 
-    def analyze(self, source: str, filename: str, entry: str) -> Analysis:
+    def analyze(
+        self, source: str, filename: str, entry: str, parts: Sequence[Part] = (), module: str = ""
+    ) -> Analysis:
         """The report on a source text.
+
+        Args:
+            source: The text.
+            filename: The name that tracebacks show.
+            entry: The name of the callable that is asked for.
+            parts: The cells and modules that the text is made of; none when it is one file.
+            module: The name under which it is in ``sys.modules`` while it runs.
 
         Raises:
             SandboxError: The server, or the check itself, failed.
         """
         if self._done >= SOURCES_PER_PROCESS:
             self.close()
-        request = {"source": source, "filename": filename, "entry": entry}
+        request = {
+            "source": source,
+            "filename": filename,
+            "entry": entry,
+            "parts": [asdict(part) for part in parts],
+            "module": module,
+        }
         text = json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass")
         if LENGTH + len(text) > ROOM:
             return Analysis({}, problem="the source is too long to be checked")
         for _ in range(TRIES):
-            analysis = self._try(text, filename)
+            analysis = self._try(text, filename, parts)
             if analysis is not None:
                 return analysis
         raise SandboxError("the policy check's process was killed from outside, again and again")
 
-    def _try(self, text: bytes, filename: str) -> Analysis | None:
+    def _try(self, text: bytes, filename: str, parts: Sequence[Part]) -> Analysis | None:
         """The report; None when the process was killed from outside, which is not the source's doing."""
         child, memory = self._begin()
         begin = child.read_clock()
@@ -105,7 +121,7 @@ class Analyst:
             raise SandboxError(f"the policy check failed: {failure.type}: {failure.message}")
         if report.get("overflow") is True:
             # More findings than fit: never silently clean.
-            report = {"suspicious": [TOO_COMPLEX]}
+            report = {"suspicious": [TOO_COMPLEX], "parts": [[part.name, part.first] for part in parts]}
         return Analysis(report, cpu_s=cpu)
 
     def close(self) -> None:

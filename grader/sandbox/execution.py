@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from grader.exercise.calls import PlacedArgument, PlacedArray
 from grader.outcomes import DamagedError, Execution, LoadOutcome, State, StepOutcome
+from grader.positions import Part
 from grader.sandbox import records
 from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
 from grader.sandbox.ending import Stopped, how_it_ended
@@ -35,19 +36,24 @@ class Program:
         filename: The name that tracebacks show.
         module: The name under which it is in ``sys.modules`` while it runs.
         entry: The name of the callable that is asked for.
+        parts: The cells and modules that the text is made of; none when it is one file.
     """
 
     source: str
     filename: str
     module: str
     entry: str
+    parts: tuple[Part, ...] = ()
 
     def to_bytes(self) -> bytes:
         """As it stands in the memory that the child shares.
 
         Not in what the fork server is told: its memory, freed parts included, is every later child's too.
         """
-        return json.dumps(vars(self), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        told = {name: value for name, value in vars(self).items() if name != "parts"}
+        if self.parts:
+            told["parts"] = [asdict(part) for part in self.parts]
+        return json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True)
@@ -91,8 +97,10 @@ def execute(
         repeat: A recorded call that crashed or ran out of time is made once more, unrecorded.
 
     Raises:
-        SandboxError: The sandbox failed.
+        SandboxError: The sandbox failed, or the policy check has not seen the text in the same parts.
     """
+    if report is not None and program.parts and len(report.get("parts", ())) != len(program.parts):
+        raise SandboxError("the policy check has not seen the parts of the text that is to be run")
     return _Run(server, program, phases, limits, report, repeat=repeat).run()
 
 
@@ -308,6 +316,7 @@ class _Run:
             return
         said = record.description
         needs = records.text_of(said.get("needs"), 100)
+        failures = records.read_failures(said.get("failures"))
         if record.state == slots.DONE:
             names = said.get("names")
             self.load = LoadOutcome(
@@ -320,6 +329,7 @@ class _Run:
                 stdout=out,
                 stderr=err,
                 cpu_s=record.cpu_s,
+                failures=failures,
             )
         else:
             self.load = LoadOutcome(
@@ -329,6 +339,7 @@ class _Run:
                 stdout=out,
                 stderr=err,
                 cpu_s=record.cpu_s,
+                failures=failures,
             )
         self.call_cpu_s += self.load.cpu_s
 

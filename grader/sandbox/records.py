@@ -18,6 +18,7 @@ from grader.sandbox.inside import slots
 NO_BITS: frozenset[int] = frozenset()
 MAX_DIMS = 64
 MAX_NODES = 20_000
+MAX_FAILURES = 5
 ITEM_SIZES = {
     "bool": 1,
     **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -171,6 +172,12 @@ def read_failure(description: Mapping[str, Any]) -> Failure:
         frames=tuple(kept),
         line=_whole(description.get("line")) or None,
     )
+
+
+def read_failures(described: Any) -> tuple[tuple[int, Failure], ...]:
+    """Cells that ended early, each by its first line and its exception; as `read_failure`."""
+    rows = described[:MAX_FAILURES] if isinstance(described, list) else []
+    return tuple([(_whole(row.get("first")), read_failure(row)) for row in rows if isinstance(row, Mapping)])
 
 
 def read_value(record: Record) -> Value:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from support.small import MUTATES, RIGHT, WRONG
 
+from grader.batch.jobs import Graded, Job
 from grader.intake.folders import collect
 from grader.intake.submission import Submission
 from grader.result import Result
@@ -43,10 +45,18 @@ def told(result: Result) -> dict[str, Any]:
     return data
 
 
-def whole(result: Result | Record) -> Result:
+def jobs_of(submissions: Iterable[Submission], **options: Any) -> list[Job]:
+    """A job for each submission."""
+    return [Job((one,), **options) for one in submissions]
+
+
+def whole(result: Result | Record | Graded) -> Result:
     """The result, read where a worker sent its text."""
+    if isinstance(result, Graded):
+        result = result.record
     return result.result if isinstance(result, Record) else result
 
 
-def by_id(results: Any) -> dict[str, dict[str, Any]]:
-    return {result.submission.id: told(whole(result)) for result in results}
+def by_id(results: Iterable[Result | Record | Graded]) -> dict[str, dict[str, Any]]:
+    """The records without what differs from run to run."""
+    return {found.submission.id: told(found) for found in map(whole, results)}

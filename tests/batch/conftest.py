@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from support.known import INFLUENCE, write_stepped
 from support.small import build, freeze_exercise, small_pack
 
 from grader.batch.runner import Runner
+from grader.exercise.cache import cached_pack
 from grader.exercise.pack import Pack
 
+ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {"seconds_per_call": 0.25, "seconds": 20, "memory": "256 MiB", "output": "4 KiB"}
 
 
@@ -36,4 +40,20 @@ def stepped(tmp_path_factory: pytest.TempPathFactory) -> Pack:
 @pytest.fixture(scope="session")
 def stepped_runner(stepped: Pack) -> Iterator[Runner]:
     with Runner(stepped) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def mlm_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    """mlm_forward's pack, made once for all workers."""
+    shared = tmp_path_factory.getbasetemp().parent
+    with (shared / "mlm_forward.lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        patch.setenv("GRADER_CACHE", str(shared))
+        return cached_pack(ROOT, "mlm_forward")
+
+
+@pytest.fixture(scope="session")
+def mlm_runner(mlm_pack: Pack) -> Iterator[Runner]:
+    with Runner(mlm_pack) as runner:
         yield runner

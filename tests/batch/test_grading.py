@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.small import RIGHT, WRONG, small_pack
 
+from grader.batch import grading
 from grader.batch.grading import Run, grade_class, keep_ids
+from grader.batch.runner import Runner
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Known
@@ -44,6 +46,7 @@ def test_a_run_writes_every_file(pack: Pack, folder: Path, tmp_path: Path) -> No
     assert first.graded == 3 and not first.interrupted
     names = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     assert {n for n in names if not n.startswith("gradebook.sqlite-")} == {
+        ".gradebook.lock",
         "gradebook.csv",
         "gradebook.sqlite",
         "index.html",
@@ -86,25 +89,35 @@ def test_another_pack_grades_everything_again(pack: Pack, folder: Path, tmp_path
     assert again.graded == 3 and {r.max_score for r in again.results} == {other.max_score}
 
 
-def test_a_missing_page_is_made_again(pack: Pack, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("who", ["students", "teacher"])
+def test_a_missing_or_an_empty_page_is_made_from_the_record(
+    pack: Pack, folder: Path, tmp_path: Path, who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(pack, folder, tmp_path / "out")
-    page = tmp_path / "out" / "students" / "bob.html"
-    page.unlink()
-    assert run(pack, folder, tmp_path / "out").graded == 1 and page.is_file()
+    pages = [tmp_path / "out" / who / f"{name}.html" for name in ("ann", "bob")]
+    before = [page.read_bytes() for page in pages]
+    pages[0].unlink()
+    pages[1].write_bytes(b"")
+    monkeypatch.setattr(grading, "grade_all", None)
+    again = run(pack, folder, tmp_path / "out")
+    assert (again.ran, again.rejudged, again.kept) == (0, 0, 3)
+    assert [page.read_bytes() for page in pages] == before
 
 
 def test_a_fault_of_the_grader_is_graded_again(
     pack: Pack, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from grader.batch.runner import Runner
-
     with monkeypatch.context() as patch:
-        patch.setattr(Runner, "grade", lambda self, submission: self.fault(submission, "no power"))
+        patch.setattr(
+            Runner,
+            "grade_job",
+            lambda self, job: ([self.fault(s, "no power") for s in job.submissions], None),
+        )
         first = run(pack, folder, tmp_path / "out")
     assert {r.status for r in first.results} == {"grader_fault"}
     assert {r.score for r in first.results} == {None}
     second = run(pack, folder, tmp_path / "out")
-    assert second.graded == 3 and "grader_fault" not in {r.status for r in second.results}
+    assert second.ran == 3 and "grader_fault" not in {r.status for r in second.results}
 
 
 def test_fresh_forgets_what_the_folder_holds(pack: Pack, folder: Path, tmp_path: Path) -> None:
@@ -274,7 +287,7 @@ def test_no_two_submissions_share_an_id_and_what_is_known_keeps_its_own(
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("who", ["students", "teacher"])
-def test_pages_that_cannot_be_written_are_a_fault_of_that_submission_alone(
+def test_pages_that_cannot_be_written_cost_no_marks(
     pack: Pack, folder: Path, tmp_path: Path, workers: int, who: str
 ) -> None:
     out = tmp_path / "out"
@@ -284,21 +297,17 @@ def test_pages_that_cannot_be_written_are_a_fault_of_that_submission_alone(
     page.mkdir()
     (folder / "zoe.py").write_text(RIGHT)
     (folder / "ann.py").write_text(WRONG)
-    again = grade_class(pack, submissions_in(folder), out, workers=workers)
-    assert not again.interrupted and again.graded == 3
-    assert {r.submission.id: r.status for r in again.results} == {
-        "ann": "failed",
-        "bob": "grader_fault",
-        "cem": "failed",
-        "zoe": "passed",
-    }
-    (bob,) = (r for r in again.results if r.submission.id == "bob")
-    assert bob.score is None and "pages can't be written" in bob.message
-    assert len(again.warnings) == 1 and again.warnings[0].startswith("the pages of bob can't be written")
+    (folder / "bob.py").write_text(RIGHT.replace("x @ w", "1.0 * (x @ w)"))
+    for ran in (3, 0):
+        again = grade_class(pack, submissions_in(folder), out, workers=workers)
+        assert not again.interrupted and again.ran == ran
+        statuses = {r.submission.id: r.status for r in again.results}
+        assert statuses == {"ann": "failed", "bob": "passed", "cem": "failed", "zoe": "passed"}
+        assert len(again.warnings) == 1
+        assert again.warnings[0].startswith("the pages of bob can't be written")
     page.rmdir()
     mended = grade_class(pack, submissions_in(folder), out, workers=workers)
-    assert mended.graded == 1 and mended.warnings == () and page.is_file()
-    assert {r.status for r in mended.results} == {"passed", "failed"}
+    assert mended.graded == 0 and mended.warnings == () and page.is_file()
 
 
 # Leaves a mark wherever it is imported with the run's own environment: in the judge, never in a child.

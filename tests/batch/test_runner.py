@@ -10,16 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from classes import SOURCES, told, whole
+from classes import SOURCES, jobs_of, told, whole
 from support.small import POLICY, RIGHT, WRONG, small_pack
 
 from grader.batch import runner as runner_module
+from grader.batch.jobs import Job
 from grader.batch.pool import grade_all
 from grader.batch.runner import Runner
+from grader.batch.stored import Ran
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.outcomes import Execution
-from grader.result import Result
+from grader.positions import Part
+from grader.result import Adjustment, Result
 from grader.sandbox import server as server_module
 from grader.sandbox.analyst import Analysis, Analyst
 from grader.sandbox.children import PackageMissingError, SandboxError
@@ -589,7 +592,7 @@ def test_two_workers_give_the_same_records_ten_times(stepped: Pack) -> None:
     }
     handed_in = [submission(s, f"{name}{n:02}") for n in range(10) for name, s in sources.items()]
     records: dict[str, list[dict[str, Any]]] = {name: [] for name in sources}
-    for result in grade_all(stepped, handed_in, workers=2):
+    for result in grade_all(stepped, jobs_of(handed_in), workers=2):
         found = told(whole(result))
         name = found.pop("submission")["id"]
         # A submission's name is in its text to paste.
@@ -601,6 +604,151 @@ def test_two_workers_give_the_same_records_ten_times(stepped: Pack) -> None:
             alone.pop("submission")
             assert len(records[name]) == 10
             assert all(record == alone for record in records[name]), name
+
+
+# --- run once, judged often -------------------------------------------------------------------
+
+
+def job(*submissions: Submission, **options: Any) -> Job:
+    return Job(submissions, **options)
+
+
+def test_what_was_stored_is_judged_and_not_run(stepped_runner: Runner, phases: list[list[str]]) -> None:
+    (first,), stored = stepped_runner.grade_job(job(submission(WRONG)))
+    assert phases == [["public", "hidden"], ["follow_up"]] and stored is not None
+    phases.clear()
+    results, again = stepped_runner.grade_job(job(submission(WRONG), execution=stored))
+    assert phases == [] and again is None
+    assert results == [first]
+
+
+def test_twins_are_run_once(stepped_runner: Runner, phases: list[list[str]]) -> None:
+    ann = submission(WRONG)
+    bob = replace(ann, id="bob", name="Bob", members=("Bob",), late=True, notes=("A note.",))
+    results, stored = stepped_runner.grade_job(job(ann, bob))
+    assert phases == [["public", "hidden"], ["follow_up"]] and stored
+    assert [told(r) for r in results] == [told(stepped_runner.grade(one)) for one in (ann, bob)]
+    assert results[0].timing == results[1].timing
+
+
+OTHERS: dict[str, Any] = {
+    "text": {"source": WRONG + "# more\n"},
+    "file": {"file": "other.py"},
+    "parts": {"parts": (Part("main", "ann.py", 1, len(WRONG.splitlines())),)},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_another_submission_gave_is_not_believed(
+    stepped_runner: Runner, phases: list[list[str]], name: str
+) -> None:
+    other = replace(submission(WRONG), **OTHERS[name])
+    kept = stepped_runner.run(other)
+    with pytest.raises(ValueError, match="another submission"):
+        stepped_runner.judge(submission(WRONG), kept)
+    phases.clear()
+    (result,), stored = stepped_runner.grade_job(job(submission(WRONG), execution=kept.to_bytes()))
+    assert phases == [["public", "hidden"], ["follow_up"]] and stored
+    assert told(result) == told(stepped_runner.grade(submission(WRONG)))
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "pack"])
+def test_what_is_damaged_or_of_another_pack_is_run_again(
+    stepped: Pack, stepped_runner: Runner, phases: list[list[str]], damage: str
+) -> None:
+    kept = stepped_runner.run(submission(WRONG))
+    data = {"cut": kept.to_bytes()[:-1], "empty": b"", "pack": replace(kept, pack="sha256:0").to_bytes()}
+    phases.clear()
+    (result,), stored = stepped_runner.grade_job(job(submission(WRONG), execution=data[damage]))
+    assert phases and stored and Ran.from_bytes(stored).pack == stepped.execution_digest
+    assert told(result) == told(stepped_runner.grade(submission(WRONG)))
+    with pytest.raises(ValueError, match="another pack"):
+        stepped_runner.judge(submission(WRONG), replace(kept, pack="sha256:0"))
+
+
+def test_what_takes_too_much_room_is_graded_and_not_kept(
+    stepped_runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.batch.stored.MAX_BYTES", 100)
+    (result,), stored = stepped_runner.grade_job(job(submission(RIGHT)))
+    assert result.status == "passed" and stored is None
+
+
+def test_points_given_by_hand_leave_the_rest_as_it_is(stepped_runner: Runner) -> None:
+    plain = stepped_runner.grade(submission(WRONG))
+    given = stepped_runner.grade(submission(WRONG), [Adjustment("for the effort", plain.max_score)])
+    assert (plain.status, given.status) == ("failed", "passed")
+    assert given.adjustments == (Adjustment("for the effort", plain.max_score),)
+    assert given.counterexample == plain.counterexample is not None
+    assert given.influence == plain.influence is not None
+    # A twin of it is judged as if it had been run alone.
+    boost = {"bob": (Adjustment("for the effort", plain.max_score),)}
+    for order in (("ann", "bob"), ("bob", "ann")):
+        twins = [replace(submission(WRONG), id=name) for name in order]
+        results, _ = stepped_runner.grade_job(job(*twins, adjustments=boost))
+        found = {r.submission.id: r for r in results}
+        assert told(found["ann"]) == told(plain)
+        assert told(found["bob"]) == told(given) | {"submission": found["bob"].submission.to_dict()}
+
+
+def test_a_submission_that_is_at_no_fault_is_a_fault_of_the_grader(
+    stepped_runner: Runner, phases: list[list[str]]
+) -> None:
+    one = replace(submission(None), fault="nbformat is not installed; pip install mlm-grader[notebooks]")
+    (result,), stored = stepped_runner.grade_job(job(one))
+    assert (result.status, result.score, stored, phases) == ("grader_fault", None, None, [])
+    assert "mlm-grader[notebooks]" in result.message
+    with pytest.raises(ValueError, match="ann has no text: nbformat is not installed"):
+        stepped_runner.run(one)
+
+
+def test_a_judge_that_fails_on_one_of_two_twins_costs_the_other_nothing(
+    stepped_runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = runner_module.judging.judge
+
+    def judge(context: Any, execution: Execution) -> Result:
+        if context.submission.id == "ann":
+            raise ZeroDivisionError("a mistake of ours")
+        return honest(context, execution)
+
+    monkeypatch.setattr(runner_module.judging, "judge", judge)
+    for order in (("ann", "bob"), ("bob", "ann")):
+        results, stored = stepped_runner.grade_job(job(*[replace(submission(RIGHT), id=n) for n in order]))
+        found = {r.submission.id: r for r in results}
+        assert [r.submission.id for r in results] == list(order) and stored
+        assert found["ann"].status == "grader_fault" and "a mistake of ours" in found["ann"].message
+        assert found["bob"].status == "passed"
+
+
+def test_a_sandbox_that_fails_is_not_tried_for_each_twin(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[str] = []
+
+    def failing(*_: Any, **__: Any) -> Execution:
+        tries.append("")
+        raise SandboxError("the server has ended")
+
+    monkeypatch.setattr(runner_module, "execute", failing)
+    with Runner(pack) as runner:
+        results, stored = runner.grade_job(job(*[replace(submission(RIGHT), id=f"s{n}") for n in range(5)]))
+    assert len(tries) == 2 and stored is None
+    assert [(r.submission.id, r.status) for r in results] == [(f"s{n}", "grader_fault") for n in range(5)]
+
+
+def test_where_full_isolation_is_asked_for_nothing_is_run_without_it(
+    pack: Pack, monkeypatch: pytest.MonkeyPatch, phases: list[list[str]]
+) -> None:
+    monkeypatch.setenv(WITHOUT, "landlock")
+    with Runner(pack, weak_isolation=False) as runner:
+        result = runner.grade(submission(RIGHT))
+        assert (result.status, result.score, phases) == ("grader_fault", None, [])
+        assert "can't be confined fully here (landlock is switched off" in result.message
+        assert result.isolation.level != "full"
+    with Runner(pack) as runner:
+        assert runner.grade(submission(RIGHT)).status == "passed"
+    monkeypatch.delenv(WITHOUT)
+    with Runner(pack, weak_isolation=False) as runner:
+        assert runner.grade(submission(RIGHT)).status == "passed"
 
 
 # --- a damaged pack ---------------------------------------------------------------------------

@@ -7,37 +7,17 @@ import sqlite3
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradebook.books import look, result, stored, write_old
 from grader.errors import GraderError
-from grader.gradebook.journal import FILE, Gradebook, place_of
-from grader.result import Isolation, Result, SubmissionInfo
+from grader.gradebook.journal import FILE, Execution, Gradebook, Known, Made, place_of
+from grader.people import Person
+from grader.result import Adjustment
 from grader.summary import Outline, Record, Summary
-
-
-def result(name: str = "ann", score: float | None = 1.0, **keys: Any) -> Result:
-    made = Result(
-        exercise={"name": "row_scale", "pack": "sha256:p"},
-        submission=SubmissionInfo(name, name.title(), (name,), f"class/{name}.py", f"sha256:{name}"),
-        status="grader_fault" if score is None else "passed",
-        score=score,
-        max_score=2.0,
-        message="",
-        isolation=Isolation("none", ()),
-    )
-    return replace(made, **keys)
-
-
-def stored(folder: Path) -> int:
-    """How many results another process would see."""
-    with sqlite3.connect(folder / FILE) as db:
-        count: int = db.execute("SELECT count(*) FROM results").fetchone()[0]
-    db.close()
-    return count
 
 
 def test_results_come_back_as_they_were_in_the_order_of_ids(tmp_path: Path) -> None:
@@ -80,8 +60,8 @@ def test_what_was_graded_is_told_by_digest_pack_status_and_path(tmp_path: Path) 
         book.add(result("ann", None))
         book.add(result("bob"))
         assert book.graded() == {
-            "ann": ("sha256:ann", "sha256:p", "grader_fault", str(Path.cwd() / "class" / "ann.py")),
-            "bob": ("sha256:bob", "sha256:p", "passed", str(Path.cwd() / "class" / "bob.py")),
+            "ann": Known("sha256:ann", "sha256:p", "grader_fault", str(Path.cwd() / "class" / "ann.py")),
+            "bob": Known("sha256:bob", "sha256:p", "passed", str(Path.cwd() / "class" / "bob.py")),
         }
 
 
@@ -221,18 +201,20 @@ def test_without_a_summary_the_record_is_read(tmp_path: Path, summary: object) -
         assert [s for s, _ in book.summaries()] == [Summary.of(one) for one in made]
 
 
-def test_a_gradebook_of_before_there_were_summaries_goes_on(tmp_path: Path) -> None:
-    made = result("ann", 0.5)
-    with Gradebook(tmp_path, "row_scale") as book:
-        book.add(made)
-    with sqlite3.connect(tmp_path / FILE) as db:
-        db.execute("ALTER TABLE results DROP COLUMN summary")
-    db.close()
-    for _ in range(2):
+@pytest.mark.parametrize("summaries", [True, False])
+def test_a_gradebook_of_an_earlier_version_goes_on(tmp_path: Path, summaries: bool) -> None:
+    made = [result("ann", 0.5), result("bob")]
+    write_old(tmp_path, *made, summaries=summaries)
+    with Gradebook(tmp_path, "row_scale", reading=True) as book:
+        assert list(book.newest()) == made and book.roster() == [] and book.entries() == []
+    for count in (2, 3):
         with Gradebook(tmp_path, "row_scale") as book:
-            assert [s for s, _ in book.summaries()] == [Summary.of(made)]
-            assert list(book.newest()) == [made]
-            book.add(made)
+            assert [s for s, _ in book.summaries()] == [Summary.of(one) for one in made]
+            assert book.graded()["ann"] == Known("sha256:ann", "sha256:p", "passed", "class/ann.py")
+            assert book.made("ann") == Made("class/ann.py")
+            assert stored(tmp_path) == count
+            made[1] = result("bob", 0.25)
+            book.add(made[1], Made("class/bob.py"))
 
 
 def test_a_place_is_the_same_whatever_folder_the_command_was_run_in(
@@ -289,25 +271,6 @@ def test_without_an_exercise_whichever_it_is_is_taken(tmp_path: Path) -> None:
     Gradebook(tmp_path, "row_scale").close()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"this is no database, it is text\n" * 50, b"\0" * 4096, b"SQLite format 3\0" + b"\xff" * 4096],
-)
-def test_a_damaged_file_is_told_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / FILE
-    path.write_bytes(content)
-    with pytest.raises(GraderError) as caught:
-        Gradebook(tmp_path, "row_scale")
-    assert str(caught.value).startswith(f"{path} can't be used (")
-    assert str(caught.value).endswith("what it holds is kept: move it away, or start over with --fresh")
-    assert path.read_bytes() == content
-
-
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(GraderError, match=r"can't be written .*check the permissions of its folder"):
-        Gradebook(tmp_path / "gone", "row_scale")
-
-
 @pytest.mark.parametrize("record", ["{", "[]", "{}", '{"schema": "grader.result/9"}', "null"])
 def test_a_damaged_record_is_told_by_its_submission(tmp_path: Path, record: str) -> None:
     with Gradebook(tmp_path, "row_scale") as book:
@@ -321,6 +284,7 @@ def test_a_damaged_record_is_told_by_its_submission(tmp_path: Path, record: str)
             with pytest.raises(GraderError) as caught:
                 list(read())
             assert "the record of bob is damaged" in str(caught.value)
+            assert str(caught.value).endswith("grade it anew with --only bob --force")
 
 
 def test_what_was_graded_is_known_though_a_record_is_damaged(tmp_path: Path) -> None:
@@ -362,3 +326,171 @@ def test_two_readers_and_a_writer_do_not_hinder_each_other(tmp_path: Path) -> No
         for one in readers:
             one.join()
         assert seen == ["ann", "ann"]
+
+
+# --- Of what results are made ---------------------------------------------------------------------
+
+
+def made(name: str, text: str = "", digest: str = "sha256:e") -> Made:
+    return Made(f"plain:{name}", text, digest if text else "", f"inputs of {name}", f'{{"name": "{name}"}}')
+
+
+def test_of_what_the_newest_result_was_made_is_told(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"), made("old"))
+        book.add(result("ann"), made("ann", "t1"))
+        assert book.made("ann") == made("ann", "t1")
+        assert book.made("bob") is None
+        known = book.graded()["ann"]
+        assert known[3:] == ("plain:ann", "t1", "sha256:e", "inputs of ann")
+
+
+def test_the_newest_execution_of_a_text_is_kept_for_all_that_share_it(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"), made("ann", "t1"), Execution("x = 1\n", b"\x00first"))
+        book.add(result("bob"), made("bob", "t1"))
+        book.add(result("cem"), made("cem", "t2"), Execution("caf\udce9", b""))
+        assert book.executions() == {"t1": "sha256:e", "t2": "sha256:e"}
+        assert book.execution("t1") == Execution("x = 1\n", b"\x00first")
+        assert book.execution("t2") == Execution("caf\udce9", b"")
+        assert book.execution("t3") is None
+        book.add(result("ann"), made("ann", "t1", "sha256:f"), Execution("x = 1\n", b"second"))
+        assert book.executions()["t1"] == "sha256:f"
+        assert book.execution("t1") == Execution("x = 1\n", b"second")
+    assert look(tmp_path, "SELECT count(*) FROM executions") == [(2,)]
+
+
+def test_a_damaged_execution_is_none(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"), made("ann", "t1"), Execution("x = 1\n", b"first"))
+        book.commit()
+        look(tmp_path, "UPDATE executions SET source = x'00'")
+        assert book.execution("t1") is None
+
+
+def test_what_no_newest_result_goes_back_to_is_forgotten(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        for identifier in ("sha256:p", "sha256:q"):
+            book.keep_pack(identifier, identifier.encode())
+            book.keep_pack(identifier, b"kept once")
+        book.add(result("ann"), made("ann", "t1"), Execution("1", b""))
+        book.add(result("bob"), made("bob", "t2"), Execution("2", b""))
+        book.prune()
+        assert set(book.executions()) == {"t1", "t2"}
+        assert (book.pack("sha256:p"), book.pack("sha256:q")) == (b"sha256:p", None)
+        book.add(result("ann"), made("ann", "t3"))
+        book.prune()
+        assert set(book.executions()) == {"t2"}
+        assert stored(tmp_path) == 3, "history stays"
+
+
+def test_a_result_and_what_it_goes_back_to_are_written_together(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale", commit_every=3600.0) as book:
+        book.add(result("ann"), made("ann", "t1"), Execution("1", b""))
+        book.adjust("bob", -1.0, "late", "kim")
+        book.add(result("bob"), made("bob", "t2"), Execution("2", b""))
+        counts = "SELECT (SELECT count(*) FROM results), (SELECT count(*) FROM executions), "
+        counts += "(SELECT count(*) FROM adjustments)"
+        assert look(tmp_path, counts) == [(1, 1, 0)]
+        book.commit()
+        assert look(tmp_path, counts) == [(2, 2, 1)]
+
+
+def test_a_record_that_was_changed_is_told_by_its_checksum(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann", 1.0))
+        book.commit()
+        look(tmp_path, "UPDATE results SET record = replace(record, '1.0', '9.0')")
+        for read in (book.newest, book.lines, lambda: [book.result("ann")]):
+            with pytest.raises(GraderError, match=r"the record of ann is damaged .*checksum"):
+                list(read())
+        look(tmp_path, "UPDATE results SET record = x'80'")
+        with pytest.raises(GraderError, match="the record of ann is damaged"):
+            list(book.newest())
+
+
+def test_one_result_by_its_id(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann", 0.0))
+        book.add(result("ann", 2.0))
+        assert book.result("ann") == result("ann", 2.0)
+        assert book.result("bob") is None
+
+
+# --- Roster ---------------------------------------------------------------------------------------
+
+PEOPLE = [Person("Ann Ä", "007", "ann@example.org", "12"), Person("Bob\u2028"), Person("Ann Ä")]
+
+
+def test_the_last_class_list_is_kept(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        assert book.roster() == []
+        book.keep_roster(PEOPLE)
+        book.keep_roster(PEOPLE)
+    with Gradebook(tmp_path, "row_scale") as book:
+        assert book.roster() == PEOPLE
+        book.keep_roster(PEOPLE[1:])
+        assert book.roster() == PEOPLE[1:]
+        look(tmp_path, "UPDATE roster SET person = '[]'")
+        with pytest.raises(GraderError, match="the class list is damaged"):
+            book.roster()
+
+
+# --- Adjustments ----------------------------------------------------------------------------------
+
+
+def test_adjustments_count_until_they_are_removed_and_stay_on_record(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.adjust("ann", -2.0, "copied", "kim", "plain:ann")
+        book.adjust("bob", 1.5, "explained it well", "lee")
+        book.adjust("ann", 0.5, "a line\u2028break", "kim")
+        given = {
+            "ann": (Adjustment("copied", -2.0), Adjustment("a line\\u2028break", 0.5)),
+            "bob": (Adjustment("explained it well", 1.5),),
+        }
+        assert book.adjustments() == given
+        book.remove(book.entry(1), "lee")
+        assert book.adjustments() == {**given, "ann": given["ann"][1:]}
+    with Gradebook(tmp_path, "row_scale") as book:
+        first, second, third = book.entries()
+        assert (first.number, first.place, first.made_by, first.removed_by) == (1, "plain:ann", "kim", "lee")
+        assert first.removed_at >= first.made_at > 0
+        assert (second.removed_at, third.removed_at) == (0.0, 0.0)
+        with pytest.raises(GraderError, match="adjustment 1 of ann was removed before, on 2"):
+            book.entry(1)
+        with pytest.raises(GraderError, match="there is no adjustment 4; those that count: 2, 3"):
+            book.entry(4)
+        for number in (2, 3):
+            book.remove(book.entry(number), "lee")
+        with pytest.raises(GraderError, match="there is no adjustment 9; none counts"):
+            book.entry(9)
+        assert book.adjustments() == {}
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.one_of(st.tuples(st.sampled_from("ab"), st.floats(-3, 3)), st.integers(1, 8)), max_size=10)
+)
+def test_what_counts_is_what_was_made_and_not_removed(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, float] | int]
+) -> None:
+    expected: dict[int, tuple[str, float]] = {}
+    made = 0
+    rows = 0
+    numbers: list[int] = []
+    with Gradebook(tmp_path_factory.mktemp("book"), "row_scale") as book:
+        for step in steps:
+            if isinstance(step, int):
+                # The numbers of entries count removals too, so the n-th entry has no number known ahead.
+                if step <= made and numbers[step - 1] in expected:
+                    book.remove(book.entry(numbers[step - 1]), "kim")
+                    del expected[numbers[step - 1]]
+                    rows += 1
+            else:
+                book.adjust(step[0], step[1], "why", "kim")
+                made, rows = made + 1, rows + 1
+                numbers.append(rows)
+                expected[rows] = step
+        counted = [(e.submission, e.points) for e in book.entries() if not e.removed_at]
+        assert counted == list(expected.values())
+        assert len(book.entries()) == made

@@ -170,3 +170,81 @@ def test_any_bytes_are_text_or_one_sentence(raw: bytes) -> None:
 def test_no_encoding_that_python_knows_breaks_it(name: str) -> None:
     text = decode(f"# coding: {name}\nx = 1\n".encode())
     assert (text.source is None) == bool(text.problem)
+
+
+# --- what else editors write ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_its_mark_is_read_with_a_note(encoding: str) -> None:
+    text = decode(CODE.replace("\n", "\r\n").encode(encoding))
+    assert (text.source, text.note) == (CODE, "The file is UTF-16; save it as UTF-8.")
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
+def test_utf32_is_no_text_and_never_holds_a_nul(encoding: str) -> None:
+    text = decode(CODE.encode(encoding))
+    assert text.source is None
+    assert "NUL" in text.problem
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        ("\ufeffx\0".encode("utf-16-le"), "The file holds a NUL character in line 1; it is no Python text."),
+        ("\ufeff \r\n".encode("utf-16-le"), "The file is empty."),
+        (b"a\rb\r\n\0", "The file holds a NUL byte in line 3; it is no Python text."),
+        (b"x" * 9 + b"\0", "The file holds a NUL byte in line 1; it is no Python text."),
+    ],
+)
+def test_a_nul_is_found_in_its_line(raw: bytes, problem: str) -> None:
+    assert decode(raw).problem == problem
+
+
+def test_old_line_ends_are_those_of_the_coding_comment_too() -> None:
+    assert decode(b"# coding: latin-1\rx = '\xe9'\r").source == "# coding: latin-1\nx = 'é'\n"
+    assert (
+        decode(b"#!python\r# coding: latin-1\rx = '\xe9'\r").source
+        == "#!python\n# coding: latin-1\nx = 'é'\n"
+    )
+    # In the third line it declares nothing, whatever ends the lines.
+    assert decode(b"#\r#\r# coding: klingon\r").source == "#\n#\n# coding: klingon\n"
+
+
+def test_only_a_comment_at_the_top_declares_an_encoding() -> None:
+    note = "The file is not UTF-8; it was read as Windows-1252."
+    for raw in (
+        b"x = 1\n# coding: utf-8 \xe9\n",
+        b"# my coding style\nx = '\xe9'\n",
+        b"x = 'coding: ascii \xe9'\n",
+    ):
+        assert decode(raw).note == note, raw
+    # A letter before the comment hides it from nobody.
+    assert decode(b"# \xe9\n# coding: latin-1\nx = 1\n").source == "# é\n# coding: latin-1\nx = 1\n"
+
+
+def test_a_second_mark_is_dropped_like_the_first() -> None:
+    assert decode(b"\xef\xbb\xbf\xef\xbb\xbfx = 1\n").source == "x = 1\n"
+
+
+LINES = st.lists(st.text("ab\t\f\v\x1c\u2028\x85 é#'", max_size=8), min_size=1, max_size=5)
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+def test_a_texts_lines_are_those_that_python_counts(lines: list[str], end: str, encoding: str) -> None:
+    text = "x = 1" + end + end.join(lines)
+    decoded = decode(text.encode(encoding))
+    assert decoded.source == "\n".join(["x = 1", *lines])
+
+
+@given(
+    st.text(),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "cp1252"]),
+)
+def test_what_comes_out_is_tidy(text: str, encoding: str) -> None:
+    decoded = decode(text.encode(encoding, "replace"))
+    if decoded.source is not None:
+        assert not {"\r", "\0"} & set(decoded.source)
+        assert not decoded.source.startswith("\ufeff")
+        assert decoded.source.strip()
+        decoded.source.encode()

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_terminal import case, failing, result
 
+from grader.people import Person
 from grader.report.tables import gradebook_csv, jsonl
 from grader.result import Isolation, Result, SubmissionInfo
 from grader.summary import Summary
@@ -36,20 +37,55 @@ def test_a_fault_of_the_grader_has_no_score_and_never_a_0() -> None:
     assert row["score"] == "" and row["max_score"] == "1.0"
 
 
-def test_every_row_names_the_isolation_last() -> None:
+def test_columns_of_before_stay_where_they_were() -> None:
     found = rows(named("Ann", "Bob"), replace(named("Zoe"), isolation=Isolation("none", ("process",))))
     assert [row["isolation"] for row in found] == ["full", "full", "none"]
     assert list(found[0]) == [
-        "id",
-        "name",
-        "status",
-        "score",
-        "max_score",
-        "policy",
-        "message",
-        "diagnosis",
-        "isolation",
+        *("id", "name", "status", "score", "max_score", "policy", "message", "diagnosis", "isolation"),
+        *("student_id", "email", "late", "submitted_at", "attempts", "file"),
     ]
+
+
+def test_every_member_gets_the_own_number_and_address() -> None:
+    group = SubmissionInfo(
+        "team",
+        "Team",
+        ("Ann", "Bob"),
+        "class.zip/team/work.ipynb",
+        "",
+        people=(Person("Ann", "007", "ann@example.org"), Person("Bob", "=1+2")),
+        file="my work.ipynb",
+        submitted_at="2026-03-01T10:00:00+01:00",
+        late=True,
+        attempts=3,
+    )
+    found = rows(replace(result(case()), submission=group))
+    assert [row["student_id"] for row in found] == ["007", "'=1+2"]
+    assert [row["email"] for row in found] == ["ann@example.org", ""]
+    for row in found:
+        assert (row["late"], row["attempts"], row["file"]) == ("yes", "3", "my work.ipynb")
+        assert row["submitted_at"] == "2026-03-01T10:00:00+01:00"
+
+
+def test_what_is_known_of_a_few_members_goes_to_these() -> None:
+    group = SubmissionInfo(
+        "team", "Team", ("Ann", "Bob"), "a.py", "", people=(Person("Bob", "9"),), late=False
+    )
+    found = rows(replace(result(case()), submission=group))
+    assert [(row["name"], row["student_id"], row["late"]) for row in found] == [
+        ("Ann", "", "no"),
+        ("Bob", "9", "no"),
+    ]
+
+
+def test_who_handed_in_nothing_has_a_row_without_a_score() -> None:
+    text = gradebook_csv([result(case())], [Person("Zoe", "0042", "zoe@example.org"), Person("@Al")])
+    *_, zoe, al = csv.DictReader(io.StringIO(text, newline=""))
+    assert (zoe["name"], zoe["student_id"], zoe["email"]) == ("Zoe", "0042", "zoe@example.org")
+    assert al["name"] == "'@Al"
+    for row in (zoe, al):
+        assert (row["id"], row["status"], row["score"], row["attempts"]) == ("", "not_submitted", "", "0")
+        assert row["max_score"] == "1.0"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))

@@ -350,7 +350,8 @@ def test_a_fault_of_the_policy_check_is_a_fault_of_the_grader(policed: ForkServe
             tell = child.tell
 
             def tell_nonsense(message: bytes) -> None:
-                request = json.dumps({"source": None, "filename": NAME, "entry": ENTRY}).encode()
+                asked = {"source": None, "filename": NAME, "entry": ENTRY, "parts": [], "module": ""}
+                request = json.dumps(asked).encode()
                 memory.write(0, len(request).to_bytes(LENGTH, "little") + request)
                 tell(message)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.sandbox.inside import failures, slots, streams
+from grader.sandbox.inside import failures, parts, slots, streams
 from grader.sandbox.inside.arguments import Calls, Prepared, changed_arguments
 from grader.sandbox.inside.imports import ImportGuard
 from grader.sandbox.inside.protocol import CONFINED, LOADED, PHASE_DONE, Judge
@@ -113,8 +113,14 @@ class Child:
         module.__file__ = filename
         sys.modules[name] = module
         sys.argv[:] = [filename]
+        own: parts.Parts | None = None
+        ended: list[parts.Ended] = []
         try:
-            exec(compile(self.source, filename, "exec", dont_inherit=True), module.__dict__)
+            if "parts" in self.program:
+                own = parts.Parts(self.source, self.program["parts"], filename, self.guard)
+                ended = own.run(module.__dict__, self.program["entry"])
+            else:
+                exec(compile(self.source, filename, "exec", dont_inherit=True), module.__dict__)
             missing = object()
             entry = module.__dict__.get(self.program["entry"], missing)
             if entry is missing:
@@ -122,6 +128,9 @@ class Child:
                 described["names"] = [
                     n[:100] for n in list(module.__dict__)[:500] if isinstance(n, str) and n[:2] != "__"
                 ]
+                if own is not None and own.reason is not None:
+                    state = slots.OUT_OF_MEMORY if own.out_of_memory else slots.RAISED
+                    described = own.reason
             else:
                 described["found"] = True
                 described["callable"] = callable(entry)
@@ -133,8 +142,18 @@ class Child:
             entry = None
         if self.guard.needs:
             described["needs"] = self.guard.needs
-        self.slots.finish(slots.LOAD, state, _dumps(described).encode(), begin=begin, cpu_ns=_cpu() - cpu)
+        if ended:
+            described["failures"] = ended
+        cpu = _cpu() - cpu
+        self.slots.finish(slots.LOAD, state, self.fitting(described), begin=begin, cpu_ns=cpu)
         return entry
+
+    def fitting(self, described: dict[str, Any]) -> bytes:
+        """What is told of loading, with as much of it as there is room for."""
+        while len(text := _dumps(described).encode()) > self.slots.room:
+            longest = max(described, key=lambda name: len(_dumps(described[name])))
+            described[longest] = described[longest][: len(described[longest]) // 2]
+        return text
 
     def phase(self, entry: Any, phase: dict[str, Any]) -> None:
         """All calls of a phase, from the step at which this child takes over."""

@@ -7,6 +7,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import FrameType
 from typing import Any
 
+MOST_NAMED = 8
+
 
 class _Absent:
     """Of a module that a library may use if it is there, and that is not there for submissions."""
@@ -30,6 +32,7 @@ class ImportGuard:
 
     Attributes:
         filename: The student's file.
+        beside: The helper modules that were handed in with it and are loaded from memory.
         needs: A package of another fork server that was asked for, or an empty text.
     """
 
@@ -39,6 +42,7 @@ class ImportGuard:
         self.elsewhere = frozenset(elsewhere)
         self.files = files
         self.filename = ""
+        self.beside: tuple[str, ...] = ()
         self.needs = ""
 
     def installed(self, name: str) -> bool:
@@ -66,8 +70,17 @@ class ImportGuard:
         allowed = ", ".join(self.packages)
         raise ModuleNotFoundError(
             f"{root} may not be used; this exercise allows the standard library, {allowed}, "
-            "and only this one file is read",
+            f"and {self._read()}",
             name=name,
+        )
+
+    def _read(self) -> str:
+        if not self.beside:
+            return "only this one file is read"
+        more = len(self.beside) - MOST_NAMED
+        return (
+            f"of what was handed in only this file and {', '.join(self.beside[:MOST_NAMED])}"
+            f"{f' and {more} more' if more > 0 else ''} are read"
         )
 
     def _unreadable(self, name: str, path: Any) -> ModuleSpec | None:

@@ -1,0 +1,136 @@
+"""Brightspace (D2L): one folder for each attempt.
+
+Facts, from downloads as tools of others read them (there is no public source):
+
+- A folder is called ``USERID-ASSIGNMENTID - Name - Oct 5, 2026 1159 PM``: the time is the site's, without
+  the colon that file systems refuse, in the language and order of the site. A name may hold `` - `` itself.
+- Older releases, and downloads of single files, have no folders: ``... - Oct 5, 2026 1159 PM - FILE``.
+- All attempts of a student are in the download, each with its own time.
+- Group work carries the group's name and number; members are not told.
+- ``index.html`` at the top lists everything.
+- Feedback is taken back in folders of the same names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from grader.intake.layouts.attempts import Attempt, Reading
+from grader.intake.layouts.levels import composed, handed, identity, left, top, within
+from grader.intake.layouts.times import seconds, spelled
+from grader.intake.tree import Entry, LeftOut, Tree
+from grader.people import Person
+
+name = "brightspace"
+title = "Brightspace"
+expected = "folders called USERID-ASSIGNMENTID - NAME - DATE"
+
+_START = re.compile(r"(?P<user>[0-9]+)(?:-[0-9]+)? - ", re.DOTALL)
+_BETWEEN = " - "
+_LIST = "index.html"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What the name of a folder, or of a file without one, tells."""
+
+    user: str
+    student: str
+    time: str
+    written: str
+    folder: str
+    file: str = ""
+
+
+def recognizes(tree: Tree) -> float:
+    """The share of the names at the top that are Brightspace's, with a time that is understood."""
+    seen = top(tree)
+    names = [entry.path for entry in seen.files if entry.path != _LIST]
+    fits = sum((place := _flat(text)) is not None and place.time != "" for text in names)
+    fits += sum((place := _place(text)) is not None and place.time != "" for text in seen.filled)
+    return fits / (len(names) + len(seen.filled)) if fits else 0.0
+
+
+def read(tree: Tree) -> Reading:
+    """All attempts of all students."""
+    seen = top(tree)
+    places: dict[str, _Place] = {}
+    files: defaultdict[str, list[tuple[str, Entry]]] = defaultdict(list)
+    others: list[LeftOut] = []
+    for folder, entries in seen.folders.items():
+        place = _place(folder)
+        if place:
+            places[folder] = place
+            files[folder] += within(folder, entries)
+        else:
+            others += left(
+                entries, "its folder's name is none that Brightspace gives, so that nobody knows whose it is"
+            )
+    for entry in seen.files:
+        place = _flat(entry.path)
+        if place:
+            places.setdefault(place.folder, place)
+            files[place.folder].append((place.file, entry))
+        elif entry.path == _LIST:
+            others += left([entry], "Brightspace's list of what was handed in")
+        else:
+            others += left(
+                [entry], "its name is none that Brightspace gives, so that nobody knows whose it is"
+            )
+    attempts = [_attempt(place, files[folder]) for folder, place in sorted(places.items())]
+    return Reading(tuple(attempts), tuple(others), tuple(_problems(places.values())))
+
+
+def _place(folder: str) -> _Place | None:
+    found = _START.match(folder)
+    parts = folder[found.end() :].split(_BETWEEN) if found else []
+    if not found or len(parts) < 2:
+        return None
+    # The time is last, whatever its language; a name may have several parts.
+    *names, written = parts
+    return _Place(found["user"], composed(_BETWEEN.join(names)), spelled(written), written, folder)
+
+
+def _flat(text: str) -> _Place | None:
+    """A file without a folder: the first part that is a time ends what the folder would be called."""
+    found = _START.match(text)
+    parts = text[found.end() :].split(_BETWEEN) if found else []
+    for i in range(1, len(parts) - 1):
+        if found and (time := spelled(parts[i])):
+            file = _BETWEEN.join(parts[i + 1 :])
+            student = composed(_BETWEEN.join(parts[:i]))
+            return _Place(found["user"], student, time, parts[i], text[: -len(file) - len(_BETWEEN)], file)
+    return None
+
+
+def _attempt(place: _Place, files: list[tuple[str, Entry]]) -> Attempt:
+    changed = max((entry.modified or 0.0 for _, entry in files), default=0.0)
+    return Attempt(
+        key=place.user,
+        name=place.student,
+        identity=identity(place.student, place.user),
+        people=(Person(place.student, platform_id=place.user),),
+        files=handed(files),
+        order=(seconds(place.time), changed, place.folder),
+        label=place.written,
+        submitted_at=place.time,
+        feedback=place.folder,
+    )
+
+
+def _problems(places: Collection[_Place]) -> list[str]:
+    unknown = [place for place in places if not place.time]
+    if not unknown:
+        return []
+    counts = Counter(place.user for place in places)
+    several = sorted({place.student for place in unknown if counts[place.user] > 1})
+    problem = (
+        f"the time of submission of {len(unknown):,} of {len(places):,} attempts is not understood, the "
+        f"first is {unknown[0].written!r}; expected a time like 'Oct 5, 2026 1159 PM'"
+    )
+    if several:
+        problem += f"; which attempt is the newest goes by the files' own dates for {', '.join(several)}"
+    return [problem]

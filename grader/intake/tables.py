@@ -1,0 +1,113 @@
+"""Tables that people and platforms write as CSV: any usual encoding, separator and header."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.errors import GraderError
+from grader.intake.tree import UnreadableError, read_file
+
+MAX_BYTES = 64 << 20
+SEPARATORS = ",;\t|"
+# Above the header people put a title, and spreadsheets a line that names the separator.
+MOST_ABOVE = 10
+_QUOTED = re.compile(r'="(.*)"', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows below a header.
+
+    Attributes:
+        shown: The file's path for people.
+        header: The names of the columns, as they stand there.
+        rows: Each with its line's number and as many texts as there are columns.
+    """
+
+    shown: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+def read_table(path: Path, known: Collection[str]) -> Table:
+    """The table in a CSV file.
+
+    Args:
+        path: The file.
+        known: Names of columns, as `plain` makes them; the header is the line that has most of them.
+
+    Raises:
+        GraderError: It can't be read, or holds no header with a known name.
+    """
+    try:
+        text = decoded(read_file(str(path), MAX_BYTES, follow=True))
+    except UnreadableError as error:
+        raise GraderError(f"{path}: {error}") from None
+    if text is None:
+        raise GraderError(f"{path} is no text; expected a CSV file, saved as UTF-8")
+    best: tuple[int, int, str, int] | None = None
+    for separator in SEPARATORS:
+        for number, (_, row) in enumerate(_rows(path, text, separator)):
+            if number > MOST_ABOVE:
+                break
+            hits = len({plain(cell) for cell in row} & set(known))
+            if hits and (best is None or (hits, len(row)) > best[:2]):
+                best = (hits, len(row), separator, number)
+    if best is None:
+        first = next((line.strip() for line in text.split("\n") if line.strip()), "")
+        raise GraderError(
+            f"{path}: found no header; expected a line that names the columns, such as name,id,email; "
+            + (f"the first line is {first[:80]!r}" if first else "the file is empty")
+        )
+    _, width, separator, at = best
+    rows = list(_rows(path, text, separator))
+    filled = tuple(
+        (line, tuple([cell.strip() for cell in row] + [""] * (width - len(row))))
+        for line, row in rows[at + 1 :]
+        if any(cell.strip() for cell in row)
+    )
+    return Table(str(path), tuple(cell.strip() for cell in rows[at][1]), filled)
+
+
+def plain(text: str) -> str:
+    """A column's name without capitals, accents and signs: ``E-Mail address`` is ``emailaddress``."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in letters if sign.isalnum())
+
+
+def decoded(raw: bytes) -> str | None:
+    """Text in any encoding that spreadsheets and platforms write; None when it is none."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encodings = ["utf-16"]
+    elif b"\0" in raw:
+        # Without a mark the zeros of Latin letters tell which half comes first.
+        encodings = ["utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"]
+    else:
+        encodings = ["utf-8-sig", "cp1252", "latin-1"]
+    for encoding in encodings:
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" not in text:
+            return text.replace("\r\n", "\n").replace("\r", "\n")
+    return None
+
+
+def _rows(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        for row in reader:
+            # Spreadsheets keep leading zeros of what is written as a formula.
+            yield (
+                reader.line_num,
+                [_QUOTED.sub(r"\1", cell) if cell.startswith("=") else cell for cell in row],
+            )
+    except csv.Error as error:
+        raise GraderError(f"{path}:{reader.line_num}: this is no CSV: {error}") from None

@@ -1,0 +1,187 @@
+"""GitHub: annotations on the lines of a file, and a summary of a job.
+
+Sources: "Workflow commands for GitHub Actions", docs.github.com/en/actions/reference/workflow-commands, for
+``::error file=…,line=…,col=…,title=…::message`` and the summary (at most 1 MiB a step; ten annotations of a
+kind a step are shown); ``packages/core/src/command.ts`` of actions/toolkit for what is escaped: ``%``, the
+ends of lines, and in properties ``:`` and ``,`` as well. GitHub Flavored Markdown:
+https://github.github.com/gfm/.
+
+Everything shown is what a student may see. In the summary each text that is not ours stands in ``code``,
+where GitHub looks for no mentions, and every sign of it that could mean something is a character reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from grader.report.exports.base import Exported, ExportOptions, save
+from grader.report.exports.saying import case_name, clause_title, frames, verdict
+from grader.report.figures import points
+from grader.report.texts import STATUS_WORDS, clean, one_line
+from grader.result import UNJUDGED, Result
+
+ANNOTATIONS, SUMMARY = "annotations.txt", "summary.md"
+MAX_ANNOTATIONS = 10
+SUMMARY_BYTES = 1_000_000
+
+
+def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Exported:
+    """``annotations.txt``, which is meant for standard output too, and ``summary.md``. Raises GraderError."""
+    kept = [result.for_student() for result in results]
+    text = "".join(f"{line}\n" for result in kept for line in annotate(result, options.base))
+    markdown = summary(kept)
+    paths = save(folder / ANNOTATIONS, text), save(folder / SUMMARY, markdown)
+    return Exported(paths, text=text)
+
+
+# --- Annotations ----------------------------------------------------------------------------------
+
+
+def command(kind: str, message: str, properties: Mapping[str, str | int]) -> str:
+    """A workflow command on one line; empty properties are left out."""
+    told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
+    return f"::{kind}{' ' if told else ''}{told}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return clean(text, 4_000).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(one_line(text, 400)).replace(":", "%3A").replace(",", "%2C")
+
+
+def annotate(result: Result, base: str = "") -> Iterator[str]:
+    """The commands for one submission, the most telling first; at most as many as GitHub shows.
+
+    Args:
+        result: Any view of the record.
+        base: The folder in the repository in which the file lies.
+    """
+    result = result.for_student()
+    found = list(_annotations(result, base))
+    yield from found[: MAX_ANNOTATIONS if len(found) <= MAX_ANNOTATIONS else MAX_ANNOTATIONS - 1]
+    if len(found) > MAX_ANNOTATIONS:
+        more = len(found) - MAX_ANNOTATIONS + 1
+        yield command("error", f"{more} more problems are in the summary", {"title": "More problems"})
+
+
+def _annotations(result: Result, base: str) -> Iterator[str]:
+    file = _file(base, result.submission.filename)
+    if result.status == "grader_fault":
+        yield command("warning", result.message, {"file": file, "title": "The grader failed"})
+        return
+    if result.status == "not_loadable":
+        yield command("error", result.message, {"file": file, "title": "The file could not be loaded"})
+        return
+    for violation in result.policy.violations:
+        place, where = _place(result, base, violation.line, violation.column)
+        title = f"A rule is broken{where}: {violation.helper or violation.rule}"
+        yield command("error", violation.message, {**place, "title": title})
+    ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
+    failing = sorted([c for c in result.cases if c.failed], key=lambda c: (c.drawn, ranks[c.clause]))
+    for case in failing:
+        if case.visibility == "hidden":
+            continue
+        lines = frames(case.details)
+        place, where = _place(result, base, lines[-1][0] if lines else 0, 0)
+        message = f"{case.message}\nHint: {case.hint}" if case.hint else case.message
+        title = f"{verdict(case)}{where}: {case_name(result, case)}"
+        yield command("error", message or verdict(case), {**place, "title": title})
+    hidden = [c for c in failing if c.visibility == "hidden"]
+    if hidden:
+        clauses = ", ".join(dict.fromkeys(clause_title(result, case) for case in hidden))
+        said = f"{len(hidden)} hidden {'check fails' if len(hidden) == 1 else 'checks fail'}: {clauses}"
+        yield command("error", said, {"file": file, "title": "Hidden checks"})
+
+
+def _file(base: str, name: str) -> str:
+    return str(PurePosixPath(base) / PurePosixPath(name).name)
+
+
+def _place(result: Result, base: str, line: int, column: int) -> tuple[dict[str, str | int], str]:
+    """The properties for a place, and its name where the file has no such line: that of a notebook's cell."""
+    info = result.submission
+    file = _file(base, info.filename)
+    if line <= 0:
+        return {"file": file}, ""
+    name, within = info.positions.within(line)
+    kind = next((part.kind for part in info.parts if part.name == name), "main")
+    if kind == "cell":
+        return {"file": file}, f" in {info.positions.name(line)}"
+    if kind == "module":
+        file = str(PurePosixPath(base) / name)
+    return {"file": file, "line": within, "col": column}, ""
+
+
+# --- Summary --------------------------------------------------------------------------------------
+
+_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
+
+
+def code(text: str, limit: int = 300) -> str:
+    """A text as ``code`` in Markdown, on one line; nothing in it can act or end the cell it stands in."""
+
+    def reference(found: re.Match[str]) -> str:
+        # Mentions and addresses are looked for in what is shown, so the sign does not stand alone.
+        return f"&#{ord(found.group())};" + ("&#8203;" if found.group() == "@" else "")
+
+    return f"<code>{_SIGNS.sub(reference, one_line(text, limit)) or '&nbsp;'}</code>"
+
+
+def summary(results: Sequence[Result]) -> str:
+    """The job's summary: a table of the submissions, and for each what is not right."""
+    parts = ["### Grader", "", "| submission | status | points |", "| --- | --- | ---: |"]
+    for result in results:
+        mark = "" if result.score is None else f"{points(result.score)} of {points(result.max_score)}"
+        parts.append(f"| {_who(result)} | {STATUS_WORDS[result.status]} | {mark} |")
+    size = sum(len(part.encode()) + 1 for part in parts)
+    for at, result in enumerate(results):
+        section = "\n".join(_section(result.for_student()))
+        size += len(section.encode()) + 1
+        if size > SUMMARY_BYTES:
+            parts += [
+                "",
+                f"{len(results) - at} more submissions are left out, since a summary may be no longer.",
+            ]
+            break
+        parts.append(section)
+    return _cut("\n".join(parts) + "\n")
+
+
+def _cut(text: str) -> str:
+    """The text within GitHub's limit, at the end of a line."""
+    data = text.encode()
+    if len(data) <= SUMMARY_BYTES:
+        return text
+    return data[: data.rindex(b"\n", 0, SUMMARY_BYTES) + 1].decode()
+
+
+def _who(result: Result) -> str:
+    return code(result.submission.name or result.submission.id, 120)
+
+
+def _section(result: Result) -> Iterator[str]:
+    yield from ("", f"#### {_who(result)}", "", code(result.message, 1_000))
+    for violation in result.policy.violations[:50]:
+        where = f" ({code(result.submission.positions.name(violation.line))})" if violation.line > 0 else ""
+        yield f"\n- A rule is broken{where}: {code(violation.message, 600)}"
+    for adjustment in result.adjustments[:50]:
+        yield f"\n- {points(adjustment.points, signed=True)} points: {code(adjustment.reason, 400)}"
+    for note in result.notes[:50]:
+        yield f"\n- Note: {code(note, 500)}"
+    for found in result.diagnoses[:10]:
+        title, message = str(found.get("title", "")), str(found.get("message", ""))
+        yield f"\n- Likely mistake: {code(title)} {code(message, 600)}"
+    shown = [case for case in result.cases if case.verdict != "passed" and case.verdict not in UNJUDGED]
+    if shown:
+        yield from ("", "| check | verdict | points | what was found |", "| --- | --- | ---: | --- |")
+        for case in shown[:200]:
+            mark = f"{points(case.points)} of {points(case.max_points)}"
+            hint = f" Hint: {code(case.hint, 400)}" if case.hint else ""
+            said = f"{code(case.message, 600)}{hint}"
+            yield f"| {code(case_name(result, case))} | {verdict(case)} | {mark} | {said} |"
+    passed = sum(case.verdict == "passed" for case in result.cases)
+    yield from ("", f"{passed} of {len(result.cases)} checks passed.")

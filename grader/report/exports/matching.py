@@ -1,0 +1,158 @@
+"""Who of a class is which row of a platform's table."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from grader.people import Person
+from grader.report.exports.base import Member
+from grader.report.texts import one_line
+from grader.result import Result
+
+MAX_NAMED = 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """A student as the table tells of one.
+
+    Attributes:
+        at: The row's number in the table.
+        platform: The platform's own id, or empty.
+        ids: Student numbers and logins.
+        emails: Addresses.
+        name: As written; ``Last, First`` too.
+    """
+
+    at: int
+    platform: str = ""
+    ids: frozenset[str] = frozenset()
+    emails: frozenset[str] = frozenset()
+    name: str = ""
+
+
+@dataclass
+class Matched:
+    """Which record belongs to which row.
+
+    Attributes:
+        results: By the row's number.
+        missing: Numbers of rows whose student handed in nothing, where the roster says so.
+        warnings: Who has no row, or no certain one.
+        lost: How many have none.
+    """
+
+    results: dict[int, Result] = field(default_factory=dict)
+    missing: set[int] = field(default_factory=set)
+    warnings: list[str] = field(default_factory=list)
+    lost: int = 0
+
+
+class Matcher:
+    """Finds rows: by the platform's own id first, then number or login, then address, then a unique name.
+
+    A name counts only where one row has it; what fits several rows fits none.
+
+    Args:
+        rows: The table's students.
+        platform: The layout whose ids the table has, such as ``canvas``.
+    """
+
+    def __init__(self, rows: Sequence[Row], platform: str) -> None:
+        self._platform = platform
+        self._by: dict[str, dict[str, list[int]]] = {
+            key: defaultdict(list) for key in ("platform", "id", "email", "name")
+        }
+        for row in rows:
+            self._note("platform", [row.platform], row.at)
+            self._note("id", row.ids, row.at)
+            # A login is often the address.
+            self._note("email", {*row.emails, *(i for i in row.ids if "@" in i)}, row.at)
+            self._note("name", _names(row.name), row.at)
+
+    def _note(self, key: str, values: Iterable[str], at: int) -> None:
+        for value in {_plain(v) for v in values if v.strip()}:
+            self._by[key][value].append(at)
+
+    def find(self, person: Person, layout: str) -> list[int]:
+        """Numbers of the rows that fit best; one when it is certain.
+
+        Args:
+            person: Who is looked for.
+            layout: By which the submission was found: another platform's ids mean somebody else here.
+        """
+        anonymous = person.name.startswith("anon_")
+        own = layout in (self._platform, "plain", "") and not anonymous
+        asked = [
+            ("platform", [person.platform_id] if own else []),
+            ("id", [person.id]),
+            ("email", [person.email]),
+            ("name", [] if anonymous else _names(person.name)),
+        ]
+        for key, values in asked:
+            found = {at for v in values if v.strip() for at in self._by[key].get(_plain(v), ())}
+            if found:
+                return sorted(found)
+        return []
+
+    def match(self, members: Iterable[Member], missing: Iterable[Person]) -> Matched:
+        """The rows of everyone."""
+        matched = Matched()
+        claims: dict[int, list[Member]] = defaultdict(list)
+        nowhere: list[str] = []
+        for member in members:
+            found = self.find(member.person, member.result.submission.layout)
+            if len(found) == 1:
+                claims[found[0]].append(member)
+                continue
+            matched.lost += 1
+            if found:
+                rows = ", ".join(str(at + 1) for at in found)
+                matched.warnings.append(
+                    f"{_said(member)} fits several rows ({rows}): fill in the mark by hand"
+                )
+            else:
+                nowhere.append(_said(member))
+        for at, claimed in sorted(claims.items()):
+            of = {member.result.submission.id for member in claimed}
+            if len(of) > 1:
+                matched.lost += len(claimed)
+                listed = ", ".join(map(_said, claimed))
+                matched.warnings.append(
+                    f"row {at + 1} fits several submissions ({listed}): fill it in by hand"
+                )
+                continue
+            matched.results[at] = claimed[0].result
+        if nowhere:
+            shown = ", ".join(nowhere[:MAX_NAMED])
+            more = f" and {len(nowhere) - MAX_NAMED} more" if len(nowhere) > MAX_NAMED else ""
+            matched.warnings.append(f"no row was found for {shown}{more}")
+        for person in missing:
+            found = self.find(person, "plain")
+            if len(found) == 1 and found[0] not in claims:
+                matched.missing.add(found[0])
+        return matched
+
+
+def _said(member: Member) -> str:
+    return f"{one_line(member.person.name, 80)} ({one_line(member.result.submission.id, 80)})"
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip().casefold()
+
+
+def _names(name: str) -> set[str]:
+    """The forms in which a name may be written: both orders, without signs, since platforms drop them."""
+    last, comma, first = name.partition(",")
+    parts = [first, last] if comma else [name]
+    forms = {_letters(" ".join(parts)), _letters(" ".join(reversed(parts)))}
+    return {form for form in forms if form}
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", _plain(name))

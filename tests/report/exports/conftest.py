@@ -1,0 +1,8 @@
+"""The records of the other reports' tests are used here too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
