@@ -132,6 +132,15 @@ def _json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _hidden(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hidden",
+        choices=("visible", "after_due_date", "after_published", "hidden"),
+        default="visible",
+        help="gradescope: when students see the lines of hidden checks, which tell clause and verdict only",
+    )
+
+
 def _positive(text: str) -> int:
     number = int(text) if text.isdigit() else 0
     if number < 1:
@@ -250,6 +259,11 @@ def build_parser() -> Parser:
         "Write the pages and tables of a graded folder anew, without running anything.",
     )
     again.add_argument("folder", type=Path, metavar="DIR", help="the --out folder of an earlier grader grade")
+    again.add_argument(
+        "--since",
+        metavar="PACK",
+        help="tell what changed since this pack (default: the last other one)",
+    )
 
     hand = _command(
         added,
@@ -291,6 +305,19 @@ def build_parser() -> Parser:
         help="the mark of those who handed in nothing (default: blank)",
     )
 
+    _hidden(out)
+    out.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        default="",
+        help="moodle, brightspace: decimal mark of grades (default: that of the template)",
+    )
+    out.add_argument("--base", default="", metavar="DIR", help="github: the files' folder in the repository")
+    out.add_argument("--flat", action="store_true", help="jsonl: a row a case instead of one a submission")
+    out.add_argument(
+        "--k", action="append", type=_positive, metavar="K", help="pass-at-k: for this k; may be repeated"
+    )
+
     ready = _command(
         added,
         "gradescope-bundle",
@@ -299,6 +326,12 @@ def build_parser() -> Parser:
     )
     _exercise(ready)
     ready.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the zip is written")
+    _hidden(ready)
+    ready.add_argument(
+        "--allow-weak-isolation",
+        action="store_true",
+        help="run submissions also where nothing keeps them from the pack and the results",
+    )
 
     proof = _command(
         added,

@@ -426,11 +426,19 @@ class _Work:
 
     def take(self, graded: Generator[Graded]) -> None:
         """Write down all results. Raises GraderError."""
-        with contextlib.closing(graded):
-            for one in graded:
-                with self._interrupts.shield():
-                    self._write(one)
-                self._tell()
+        try:
+            with contextlib.closing(graded):
+                for one in graded:
+                    with self._interrupts.shield():
+                        self._write(one)
+                    self._tell()
+        except GraderError:
+            raise
+        except Exception:
+            # An interrupt in the middle of the talk with a child leaves an answer that nobody expects.
+            if self._interrupts.came:
+                raise KeyboardInterrupt from None
+            raise
 
     def _write(self, graded: Graded) -> None:
         # Whoever grades may answer twice; the first answer is the one that counts.

@@ -17,9 +17,13 @@ class Interrupts:
 
     Signals that were ignored before stay ignored, as those of a terminal are for a process in the background.
     In a thread other than the main one, where signals can't be handled, it changes nothing.
+
+    Attributes:
+        came: Such a signal has come.
     """
 
     def __init__(self) -> None:
+        self.came = False
         self._before: dict[int, Any] = {}
         self._shielded = False
         self._waiting = False
@@ -53,6 +57,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
         if self._shielded:
             self._waiting = True
         else:

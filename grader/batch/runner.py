@@ -331,7 +331,9 @@ class Runner:
     def _analyze(self, program: Program) -> Analysis:
         if self._analyst is None:
             self._analyst = Analyst(self.start("numpy"), self._limits.memory)
-        return self._analyst.analyze(program.source, program.filename, program.entry)
+        return self._analyst.analyze(
+            program.source, program.filename, program.entry, program.parts, program.module
+        )
 
     def _with_findings(self, execution: Execution) -> Mapping[str, Any] | None:
         """The policy report, with what was found while the submission ran."""

@@ -42,10 +42,10 @@ def check(chosen: argparse.Namespace) -> int:
         _print_snippets(pack, chosen.paths[0], bool(chosen.case))
         return OK
     from grader.batch.runner import Runner
-    from grader.intake.folders import collect
+    from grader.commands.intake import collected
 
     require_isolation(chosen.require_isolation, "--require-isolation LEVEL asks for less")
-    intake = collect(chosen.paths, pack.exercise.entry)
+    intake = collected(chosen, pack)
     terminal = console()
     results: list[Result] = []
     # The runner ends it.

@@ -1,30 +1,174 @@
-"""Commands on the folder of a graded class: ``report``."""
+"""Commands on the folder of a graded class: ``report``, ``adjust``, ``export``; and Gradescope's bundle."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grader
-from grader.commands.shared import OK
+from grader.commands.shared import OK, USER_FAULT, console, say
 from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from grader.gradebook.changes import Changes
+
+MAX_CHANGES = 20
 
 
 def report(chosen: argparse.Namespace) -> int:
     """``grader report``."""
-    from grader.gradebook.journal import FILE, Gradebook
+    from grader.gradebook.changes import changes
+    from grader.gradebook.journal import Gradebook
+    from grader.gradebook.lock import hold
     from grader.report import files
 
     folder: Path = chosen.folder
-    if not (folder / FILE).is_file():
-        raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")
+    _require_gradebook(folder)
     files.prepare_folder(folder, fresh=False)
-    with Gradebook(folder, None) as gradebook:
+    with hold(folder, "grader report"), Gradebook(folder, None) as gradebook:
         for result in gradebook.newest():
             try:
                 files.write_pages(folder, result)
             except OSError as error:
                 raise GraderError(f"{folder} can't be written: {error}") from None
-        written = files.write_gradebook(folder, gradebook, grader.__version__)
+        changed = changes(gradebook, chosen.since or "")
+        written = files.write_gradebook(
+            folder, gradebook, grader.__version__, changed if changed.compared else None
+        )
     print(f"{len(written)} submissions: {folder / 'index.html'}")
+    if changed.compared:
+        _show_changes(changed)
+    return OK
+
+
+def _show_changes(changed: Changes) -> None:
+    """What another pack has changed, in lines."""
+    from rich.text import Text
+
+    terminal = console()
+    count = len(changed.changed)
+    terminal.print(f"{count} of {changed.compared} submissions with results by another pack changed")
+    for change in changed.changed[:MAX_CHANGES]:
+        scores = [
+            "no score" if side.score is None else f"{side.score:g}" for side in (change.before, change.after)
+        ]
+        moved = ", ".join(f"{c.id} {c.before or 'absent'} → {c.after or 'absent'}" for c in change.cases[:3])
+        more = f" and {len(change.cases) - 3} more" if len(change.cases) > 3 else ""
+        anew = "; another file meanwhile" if change.anew else ""
+        said = f"  {change.submission.id}: {scores[0]} → {scores[1]}  {moved}{more}{anew}"
+        terminal.print(Text(said.rstrip()), soft_wrap=True)
+    if count > MAX_CHANGES:
+        terminal.print(f"  and {count - MAX_CHANGES} more; the class page lists them")
+
+
+def _require_gradebook(folder: Path) -> None:
+    from grader.gradebook.journal import FILE
+
+    if not (folder / FILE).is_file():
+        raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")
+
+
+def adjust(chosen: argparse.Namespace) -> int:
+    """``grader adjust``."""
+    from grader.batch import adjusting
+
+    _require_gradebook(chosen.folder)
+    if chosen.remove is not None:
+        if chosen.student or chosen.points is not None:
+            raise GraderError("--remove takes back one adjustment and goes alone; see grader adjust DIR")
+        done = adjusting.remove(chosen.folder, chosen.remove)
+    elif chosen.points is not None:
+        if not chosen.student:
+            raise GraderError("whom do the points go to? name the student: grader adjust DIR STUDENT")
+        done = adjusting.adjust(chosen.folder, chosen.student, chosen.points, chosen.reason or "")
+    else:
+        return _list_adjustments(chosen)
+    before, after = (
+        "no score" if one.score is None else f"{one.score:g}" for one in (done.before, done.after)
+    )
+    print(f"{done.after.submission.id}: {before} → {after} of {done.after.max_score:g}")
+    return OK
+
+
+def _list_adjustments(chosen: argparse.Namespace) -> int:
+    from rich.table import Table
+    from rich.text import Text
+
+    from grader.batch import adjusting
+
+    found = adjusting.entries(chosen.folder)
+    if chosen.student:
+        found = [e for e in found if chosen.student.casefold() in e.submission.casefold()]
+    if not found:
+        print("no adjustments by hand")
+        return OK
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("number", "submission", "points", "reason", "by", ""):
+        table.add_column(column, overflow="fold", justify="right" if column == "points" else "left")
+    for entry in found:
+        gone = "taken back" if entry.removed_at else ""
+        cells = (str(entry.number), entry.submission, f"{entry.points:+g}", entry.reason, entry.made_by, gone)
+        table.add_row(*map(Text, cells))
+    console().print(table)
+    return OK
+
+
+def export(chosen: argparse.Namespace) -> int:
+    """``grader export``."""
+    from grader.gradebook.journal import Gradebook
+    from grader.gradebook.roster import not_submitted
+    from grader.report.exports import ExportOptions, find
+    from grader.report.exports import export as write
+
+    # Before a word about the folder: the formats are what one gets wrong.
+    find(chosen.format)
+    _require_gradebook(chosen.folder)
+    out: Path = chosen.out or chosen.folder / "exports" / chosen.format
+    with Gradebook(chosen.folder, None, reading=True) as gradebook:
+        submissions = [summary.submission for summary, _ in gradebook.summaries()]
+        options = ExportOptions(
+            template=chosen.template,
+            assignment=chosen.assignment,
+            missing=tuple(not_submitted(gradebook.roster(), submissions)),
+            zero_missing=chosen.missing == "zero",
+            hidden=chosen.hidden,
+            decimal=chosen.decimal,
+            base=chosen.base,
+            flat=chosen.flat,
+            ks=tuple(chosen.k or (1, 5, 10)),
+        )
+        done = write(chosen.format, gradebook.newest(), out, options)
+    for warning in done.warnings:
+        say(warning)
+    if done.text:
+        sys.stdout.write(done.text if done.text.endswith("\n") else done.text + "\n")
+    else:
+        shown = done.paths[0] if len(done.paths) == 1 else out
+        print(f"{len(done.paths)} file{'s' if len(done.paths) != 1 else ''}: {shown}")
+    return OK if done.paths or done.text else USER_FAULT
+
+
+def gradescope_bundle(chosen: argparse.Namespace) -> int:
+    """``grader gradescope-bundle``."""
+    from grader.exercise.resolve import resolve_pack
+    from grader.report.exports.bundle import write_bundle
+
+    pack = resolve_pack(chosen.exercise, chosen.root)
+    if pack.student:
+        raise GraderError(
+            "this is a student's pack, which lacks the hidden cases; name the exercise, or a pack made by "
+            "grader pack NAME --out FILE"
+        )
+    done = write_bundle(
+        chosen.out,
+        pack.data,
+        pack.exercise.packages,
+        hidden=chosen.hidden,
+        allow_weak_isolation=chosen.allow_weak_isolation,
+    )
+    for warning in done.warnings:
+        say(warning)
+    print(f"bundle for {pack.exercise.name}: {chosen.out}; upload it as the assignment's autograder")
     return OK

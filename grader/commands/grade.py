@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from grader.commands.shared import (
     GRADER_FAULT,
@@ -15,6 +16,12 @@ from grader.commands.shared import (
     require_isolation,
     say,
 )
+from grader.errors import GraderError
+
+if TYPE_CHECKING:
+    from grader.batch.grading import Run
+    from grader.exercise.pack import Pack
+    from grader.intake.collect import Intake
 
 MAX_LEFT_OUT = 10
 
@@ -22,20 +29,18 @@ MAX_LEFT_OUT = 10
 def grade(chosen: argparse.Namespace) -> int:
     """``grader grade``."""
     from grader.batch.grading import grade_class
+    from grader.commands.intake import collected
     from grader.exercise.resolve import resolve_pack
-    from grader.intake.folders import collect, require_some
+    from grader.intake.collect import require_some
     from grader.report.terminal import batch_summary, show
 
+    if chosen.scheduler is not None and chosen.workers is not None:
+        raise GraderError("--workers is for this machine; with --scheduler the cluster's own workers grade")
     pack = resolve_pack(chosen.exercise, chosen.root)
-    intake = collect(chosen.paths, pack.exercise.entry)
+    intake = collected(chosen, pack)
     require_some(intake)
-    for problem in intake.problems:
-        say(problem)
-    for left in intake.left_out[:MAX_LEFT_OUT]:
-        say(f"left out {left}")
-    if len(intake.left_out) > MAX_LEFT_OUT:
-        say(f"left out {len(intake.left_out) - MAX_LEFT_OUT} more files")
-    if not chosen.allow_weak_isolation:
+    _tell(intake)
+    if not chosen.allow_weak_isolation and chosen.scheduler is None:
         require_isolation(
             "full", "--allow-weak-isolation grades all the same: only files of people you trust"
         )
@@ -47,43 +52,24 @@ def grade(chosen: argparse.Namespace) -> int:
             out,
             workers=chosen.workers,
             fresh=chosen.fresh,
+            only=chosen.only,
+            faults=chosen.faults,
+            force=chosen.force,
+            scheduler=chosen.scheduler,
+            roster=intake.roster if chosen.roster is not None else None,
+            reports=not chosen.no_pages,
+            weak_isolation=chosen.allow_weak_isolation,
+            notify=progress.say,
             progress=progress.update,
         )
     for warning in run.warnings:
         say(warning)
     faults = [r.submission.id for r in run.summaries if r.status == "grader_fault"]
     if chosen.json:
-        counts: dict[str, int] = {}
-        for result in run.summaries:
-            counts[result.status] = counts.get(result.status, 0) + 1
-        print_json(
-            {
-                "schema": "grader.batch/1",
-                "exercise": {"name": pack.exercise.name, "pack": pack.id},
-                "submissions": len(run.summaries),
-                "graded": run.graded,
-                "counts": counts,
-                "faults": faults,
-                "problems": list(intake.problems),
-                "left_out": list(intake.left_out),
-                "warnings": list(run.warnings),
-                "interrupted": run.interrupted,
-                "seconds": round(run.seconds, 3),
-                "paths": {
-                    name: str(out / name)
-                    for name in (
-                        "index.html",
-                        "results.jsonl",
-                        "gradebook.csv",
-                        "gradebook.sqlite",
-                        "students",
-                    )
-                },
-            }
-        )
+        print_json(_document(pack, intake, run, out, faults))
     else:
         terminal = console()
-        show(terminal, batch_summary(run.summaries, run.seconds, run.graded))
+        show(terminal, batch_summary(run.summaries, run.seconds, run.ran, run.rejudged))
         terminal.print(f"class page: {out / 'index.html'}", soft_wrap=True)
     if faults:
         say(f"the grader failed on {', '.join(faults[:10])}; run the same command again")
@@ -91,6 +77,49 @@ def grade(chosen: argparse.Namespace) -> int:
         say("interrupted; the same command goes on where it was")
         return INTERRUPTED
     return GRADER_FAULT if faults else USER_FAULT if intake.problems else OK
+
+
+def _tell(intake: Intake) -> None:
+    for problem in intake.problems:
+        say(problem)
+    for note in intake.notes:
+        say(note)
+    for left in intake.left_out[:MAX_LEFT_OUT]:
+        say(f"left out {left}")
+    if len(intake.left_out) > MAX_LEFT_OUT:
+        say(f"left out {len(intake.left_out) - MAX_LEFT_OUT} more files; grader intake lists them all")
+    if intake.missing:
+        say(f"{len(intake.missing)} of the roster handed in nothing")
+
+
+def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]) -> dict[str, Any]:
+    """The ``grader.batch/1`` document."""
+    from grader.report.twins import twins
+
+    counts: dict[str, int] = {}
+    for result in run.summaries:
+        counts[result.status] = counts.get(result.status, 0) + 1
+    names = ("index.html", "results.jsonl", "gradebook.csv", "gradebook.sqlite", "students")
+    return {
+        "schema": "grader.batch/1",
+        "exercise": {"name": pack.exercise.name, "pack": pack.id},
+        "submissions": len(run.summaries),
+        "graded": run.graded,
+        "ran": run.ran,
+        "rejudged": run.rejudged,
+        "kept": run.kept,
+        "counts": counts,
+        "faults": faults,
+        "missing": [vars(person) for person in intake.missing],
+        "alike": [group.to_dict() for group in twins(r.submission for r in run.summaries)],
+        "layouts": list(intake.layouts),
+        "problems": list(intake.problems),
+        "left_out": list(intake.left_out),
+        "warnings": [*intake.notes, *run.warnings],
+        "interrupted": run.interrupted,
+        "seconds": round(run.seconds, 3),
+        "paths": {name: str(out / name) for name in names},
+    }
 
 
 class _Progress:
@@ -126,6 +155,13 @@ class _Progress:
         speed = self._bar.tasks[0].speed
         if speed:
             self._bar.update(self._task, rate=f"{speed:.0f}/s")
+
+    def say(self, message: str) -> None:
+        """A message above the bar."""
+        if self._bar.disable:
+            say(message)
+        else:
+            self._bar.console.print(f"grader: {message}", markup=False, soft_wrap=True)
 
     def __exit__(self, *exception: object) -> None:
         self._bar.stop()

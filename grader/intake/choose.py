@@ -428,5 +428,5 @@ def _joined(name: str, read: _Read, modules: Sequence[Module]) -> tuple[str, tup
 def _digest(name: str, raw: bytes, modules: Sequence[Module]) -> str:
     """Of all files used, by their names and digests; the order in which they were found is not in it."""
     files = [[unicodedata.normalize("NFC", name), hashlib.sha256(raw).hexdigest()]]
-    files += sorted([module.name, module.digest] for module in modules)
+    files += [[module.name, module.digest] for module in modules]
     return f"sha256:{hashlib.sha256(json.dumps(files).encode()).hexdigest()}"

@@ -29,7 +29,6 @@ _VALUES = frozenset({"time"})
 _INDENT = re.compile(r"[ \t\f]*")
 _CODE = re.compile(r"[\n#\\\"'()\[\]{}=:]")
 _LITERAL = re.compile(r"[\n\\\"'{}]")
-_NAMED_CHARACTER = re.compile(r"N\{[^}\n\"']{1,100}\}")
 _STRING_ENDS = {
     "'": re.compile(r"[\\'\n]"),
     '"': re.compile(r'[\\"\n]'),
@@ -310,7 +309,6 @@ class _Frame(NamedTuple):
 
     kind: str
     quote: str = ""
-    raw: bool = False
 
 
 _BRACKET = _Frame("(")
@@ -362,7 +360,7 @@ def _logical(text: str, begin: int) -> _Logical:
             prefix = _prefix(text, begin, here)
             at = here + len(quote)
             if "f" in prefix or "t" in prefix:
-                frames.append(_Frame("text", quote, "r" in prefix))
+                frames.append(_Frame("text", quote))
             else:
                 at, ended = _string_end(text, at, quote)
                 broken = broken or not ended
@@ -370,12 +368,11 @@ def _logical(text: str, begin: int) -> _Logical:
         elif sign in "([{":
             frames.append(_BRACKET)
         elif sign in ")]}":
-            # A field of an f-string ends with its brace only.
-            if top is not None and (top.kind == "(" or sign == "}"):
+            if frames:
                 frames.pop()
         elif sign == ":":
             if top is not None and top.kind == "field":
-                frames.append(_Frame("form", top.quote, top.raw))
+                frames.append(_Frame("form", top.quote))
         elif not frames and not assigned and _assigns(text, here):
             assigned = True
             escape = _ASSIGNED.match(text, at)
@@ -386,14 +383,12 @@ def _logical(text: str, begin: int) -> _Logical:
 def _in_f_string(text: str, at: int, sign: str, frames: list[_Frame], top: _Frame) -> int:
     """Go on after a sign within the text of an f-string; where to."""
     if sign == "\\":
-        if text[at : at + 1] in ("{", "}"):
-            return at
-        named = None if top.raw else _NAMED_CHARACTER.match(text, at)
-        return named.end() if named else at + 1
+        # A backslash does not keep a brace from opening a field; \N{DASH} may as well be taken for one.
+        return at if text.startswith(("{", "}", "N{"), at) else at + 1
     if sign == "{":
         if top.kind == "text" and text.startswith("{", at):
             return at + 1
-        frames.append(_Frame("field", top.quote, top.raw))
+        frames.append(_Frame("field", top.quote))
     elif sign == "}":
         if top.kind == "form":
             del frames[-2:]
@@ -437,8 +432,8 @@ def _prefix(text: str, begin: int, quote: int) -> str:
 
 
 def _assigns(text: str, here: int) -> bool:
-    """``=`` there is an assignment and no part of another sign."""
-    return text[here - 1 : here] not in tuple("=!<>+-*/%&|^@:~") and not text.startswith("=", here + 1)
+    """``=`` there begins no longer sign and ends none, or is the first of ``==``, which nothing odd follows."""
+    return text[here - 1 : here] not in tuple("=!<>+-*/%&|^@:~")
 
 
 def _asks(text: str, begin: int, end: int, comment: int) -> bool:

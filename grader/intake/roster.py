@@ -476,27 +476,25 @@ def _complete(person: Person, known: Person) -> Person:
 
 
 def _tokens(name: str) -> list[str]:
-    """The words of a name in the order of the alphabet, without accents and capitals."""
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    bare = "".join(sign for sign in letters if not unicodedata.combining(sign))
-    return sorted(re.findall(r"[^\W_]+", bare))
+    """The words of a name in the order of the alphabet."""
+    return sorted(_words(name))
 
 
-def _glued(one: Listed) -> list[str]:
-    """A name as Canvas writes it, the family name first and without blanks."""
-    name, last = one.person.name, one.last
-    words = _in_order(name)
-    if last:
-        family = _in_order(last)
-        first = words[: len(words) - len(family)] if words[len(words) - len(family) :] == family else words
-        return ["".join([*family, *first])]
-    return ["".join(words[at:] + words[:at]) for at in range(1, len(words))]
-
-
-def _in_order(name: str) -> list[str]:
+def _words(name: str) -> list[str]:
+    """The words of a name, without accents and capitals."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     bare = "".join(sign for sign in letters if not unicodedata.combining(sign))
     return re.findall(r"[^\W_]+", bare)
+
+
+def _glued(one: Listed) -> list[str]:
+    """A name written without blanks, the family name first, as Canvas does, or last."""
+    words = _words(one.person.name)
+    family = _words(one.last)
+    if family and words[-len(family) :] == family:
+        return ["".join(family + words[: -len(family)]), "".join(words)]
+    # It isn't told where the family name begins.
+    return ["".join(words[at:] + words[:at]) for at in range(len(words))]
 
 
 def _told(person: Person) -> str:

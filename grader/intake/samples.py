@@ -246,8 +246,8 @@ def unfenced(text: str, entry: str) -> str:
             before += [] if blocks else [line]
     if not blocks:
         return text
-    # The prompt has opened a fence that the model closes; what follows is talk.
-    if len(blocks) == 1 and not blocks[0][0] and _is_code(before):
+    # The prompt has opened a fence that the model closes; what follows is talk, perhaps with an example.
+    if not blocks[0][0] and (mark or any(map(_FENCE.fullmatch, blocks[0][1]))) and _is_code(before):
         return "\n".join(before) + "\n"
     codes = ["\n".join(lines) + "\n" for language, lines in blocks if language in _PYTHON]
     for code in codes:
@@ -276,8 +276,9 @@ def indented(body: str) -> str:
         return body
     depths = [len(lines[n]) - len(lines[n].lstrip(" \t")) for n in filled[1:]]
     least = min(depths, default=0)
-    # Only the first line has lost its blanks when all others have more than a block in it would need.
-    stripped = least > 0 and not (first.rstrip().endswith(":") and least <= len(INDENT))
+    # Only the first line has lost its blanks, unless the others are a block that it opens.
+    opens = first.rstrip().endswith(":") and depths[:1] == [least] and least <= len(INDENT)
+    stripped = least > 0 and not opens
     if stripped:
         white = lines[filled[1]][:least]
         lines[filled[0]] = (white if not white.strip() else INDENT) + first

@@ -148,10 +148,16 @@ class Resolver(texts.Scenery):
         for store in program.stores:
             if store.attr is not None:
                 self._stores.setdefault(store.attr, []).append(store)
+                if program.linked and (store.key is not None or store.called_on is not None):
+                    # heads.table["f"] = mine: the table is known to its module by its own name.
+                    for scope in program.modules.values():
+                        if scope.names.get(store.attr):
+                            self._items.setdefault((scope, store.attr), []).append(store)
             elif store.root is not None and store.root in program.loads:
                 home = self.home(store.root)
                 if home is not None:
-                    self._items.setdefault((home, store.root.id), []).append(store)
+                    for key in self._same_object(home, store.root.id):
+                        self._items.setdefault(key, []).append(store)
         self._memo = {}
         self._candidates = {}
         self._all = {}
@@ -338,7 +344,19 @@ class Resolver(texts.Scenery):
 
     def items(self, scope: Scope, name: str) -> list[Store]:
         """What is put into the container that a name of a scope holds."""
-        return self._items.get((scope, name), [])
+        if not self.program.linked:
+            return self._items.get((scope, name), [])
+        keys = self._same_object(scope, name)
+        return list(dict.fromkeys(store for key in keys for store in self._items.get(key, ())))
+
+    def _same_object(self, scope: Scope, name: str) -> list[tuple[Scope, str]]:
+        """A name with those of other modules that it was taken from."""
+        keys = [(scope, name)]
+        if self.program.linked:
+            for item in scope.names.get(name, ()):
+                if item.kind == "member":
+                    keys.extend((other.scope, other.name) for other in self.origins(item))
+        return list(dict.fromkeys(keys))
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -1234,9 +1252,13 @@ class Resolver(texts.Scenery):
         if isinstance(base, ast.Name) and base in self.program.loads:
             home = self.home(base)
             if home is not None:
-                stores = self._items.get((home, base.id), [])
+                stores = self.items(home, base.id)
         elif isinstance(base, ast.Attribute):
             stores = [s for s in self._stores.get(base.attr, ()) if s.key is not None or s.called_on]
+            if self.program.linked:
+                for value in self._resolve(base.value):
+                    if isinstance(value, Namespace):
+                        stores.extend(self.items(value.scope, base.attr))
         parts: list[Values] = []
         for store in stores[: 4 * MOST_BINDINGS]:
             for item in store.values:

@@ -244,8 +244,17 @@ def _printed(label: str, text: str) -> RenderableType:
     return Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in shown))
 
 
-def batch_summary(results: Sequence[Result | Summary], seconds: float, graded: int) -> RenderableType:
-    """What ``grader grade`` shows at its end."""
+def batch_summary(
+    results: Sequence[Result | Summary], seconds: float, graded: int, rejudged: int = 0
+) -> RenderableType:
+    """What ``grader grade`` shows at its end.
+
+    Args:
+        results: All that the gradebook holds.
+        seconds: How long it took.
+        graded: How many were run.
+        rejudged: How many were judged again without running anything.
+    """
     counts: dict[str, int] = {}
     for result in results:
         counts[result.status] = counts.get(result.status, 0) + 1
@@ -265,10 +274,11 @@ def batch_summary(results: Sequence[Result | Summary], seconds: float, graded: i
         else ""
     )
     rate = f" ({graded / seconds:.1f} a second)" if graded and seconds > 0 else ""
-    kept = len(results) - graded
+    kept = len(results) - graded - rejudged
     reused = f"{kept} kept from earlier runs" if kept else ""
     took = f"{graded} graded in {seconds:.1f} s{rate}" if graded else ""
-    return _Trimmed(Group(table, Text(mean + ", ".join(filter(None, (took, reused))))))
+    again = f"{rejudged} judged again without running them" if rejudged else ""
+    return _Trimmed(Group(table, Text(mean + ", ".join(filter(None, (took, again, reused))))))
 
 
 class _Trimmed:

@@ -25,8 +25,10 @@ def send(number: int) -> None:
 
 def test_it_is_raised_and_the_handlers_of_before_come_back(number: int) -> None:
     before = [signal.getsignal(n) for n in SIGNALS]
-    with pytest.raises(KeyboardInterrupt), Interrupts():
+    with pytest.raises(KeyboardInterrupt), Interrupts() as interrupts:
+        assert not interrupts.came
         send(number)
+    assert interrupts.came
     assert [signal.getsignal(n) for n in SIGNALS] == before
 
 

@@ -97,6 +97,7 @@ CELLS = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
 @example("x = 1\n...\n")
 @example("'''\n%%time\n'''")
 @example("f'''{\nx\n}\n%z\n'''\n")
+@example("x = a \\\n % b\n")
 def test_valid_python_comes_out_byte_for_byte(cell: str) -> None:
     assume(parses(cell))
     result = plain(cell)
@@ -178,6 +179,41 @@ def test_a_long_hostile_text_is_read_once(piece: str) -> None:
         without_calls_of_jupyter(f"get_ipython().system({text}")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("'''\n%y\n'''", "(\n%y\n)", "{\n%y\n}", "[(\n%y\n)]", "'\\\n%y'", "x \\\n%y", "rb'''\\'''\n%y'''"),
+        *(
+            "f'''{x}\n%y\n'''",
+            "f'''{x:\n%y\n}'''",
+            "f'''{x:>{w}}\n%y'''",
+            "f'''{x!r}\n%y'''",
+            "f'''{{\n%y'''",
+        ),
+        *(
+            "f'''}}\n%y'''",
+            "f'''{'a'}\n%y'''",
+            "f'''{d['a':1]}\n%y'''",
+            "f'''\\N{DASH}\n%y'''",
+            "f'''\\{x}\n%y'''",
+        ),
+        *(
+            "f'''{ {1: 2}[1] }\n%y'''",
+            "f'''{x:{'{'}>3}\n%y'''",
+            "f'''\\'''\n%y'''",
+            "f'''{(lambda: 1)()}\n%y'''",
+        ),
+        # As Python reads them since 3.12.
+        *("f'{\n%y\n}'", "f'{x[\n%y\n]}'", "rf'\\{x[\n%y\n]}'", "f'{f'{\n%y\n}'}'", "f'{x['a']}' '''\n%y'''"),
+        *("f'{x:{\n%y\n}}'", "f'{x  # }\n%y\n}'", "t'{\n%y\n}'"),
+    ],
+)
+def test_what_stands_within_strings_and_brackets_stays(text: str) -> None:
+    for before, after in (("", ""), ("z = ", ""), ("f(", ")"), ("", "  # '''"), ("q = '' + ", " + f'{x}'")):
+        cell = f"{before}{text}{after}\n"
+        assert plain(f"{cell}%who\n{cell}").text == f"{cell}pass  # %who\n{cell}"
+
+
 # --- what goes --------------------------------------------------------------------------------
 
 
@@ -212,6 +248,8 @@ def test_a_long_hostile_text_is_read_once(piece: str) -> None:
         ("%time", "pass  # %time"),
         ("%time f(x", "pass  # %time f(x"),
         ("%time f('''", "pass  # %time f('''"),
+        ("%time f('x", "pass  # %time f('x"),
+        ("%time f(f'x", "pass  # %time f(f'x"),
         ("%time !ls", "pass  # %time !ls"),
         ("%time for i in x:", "pass  # %time for i in x:"),
         ("%timeit -z f(x)", "pass  # %timeit -z f(x)"),

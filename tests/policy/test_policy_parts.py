@@ -81,7 +81,10 @@ USES = {
         {"heads.py": "from torch.nn.functional import *"},
     ),
     "a module in a folder": ("import tools.heads as h\n" + CALL + "h.sm(x)", {"tools/heads.py": SM}),
-    "a module by its full name": ("import tools.heads\n" + CALL + "tools.heads.sm(x)", {"tools/heads.py": SM}),
+    "a module by its full name": (
+        "import tools.heads\n" + CALL + "tools.heads.sm(x)",
+        {"tools/heads.py": SM},
+    ),
     "what a package passes on": (
         "from tools import s\n" + CALL + "s(x)",
         {"tools/__init__.py": "from .heads import sm as s", "tools/heads.py": SM},
@@ -170,12 +173,34 @@ USES = {
         {"a.py": SM + "f = sm\nimport b\nf = None\ndef run(x): return b.run(x)",
          "b.py": "from a import f\ndef run(x): return f(x)"},
     ),
-    "an import in a function": (CALL + "use(x)\ndef use(x):\n    import heads\n    return heads.sm(x)", {"heads.py": SM}),
-    "the file by its own name": ("import solution\n" + SM + CALL + "solution.sm(x)", {"a.py": "import solution"}),
+    "an import in a function": (
+        CALL + "use(x)\ndef use(x):\n    import heads\n    return heads.sm(x)",
+        {"heads.py": SM},
+    ),
+    "the file by its own name": (
+        "import solution\n" + SM + CALL + "solution.sm(x)",
+        {"a.py": "import solution"},
+    ),
     "a module that ends early": (
-        "try:\n    import heads\nexcept ValueError: pass\n" + CALL + "keep(x)\ndef keep(x): return kept[0](x)\nkept = []",
+        "kept = []\ntry:\n    import heads\nexcept ValueError: pass\n" + CALL + "kept[0](x)",
         {"heads.py": SM + "import solution\ndef f(x): return sm(x)\nsolution.kept.append(f)\n"
                      "raise ValueError\ndef sm(x): return x"},
+    ),
+    "a table of the module": (
+        "import heads\n" + SM + "heads.table['f'] = sm\n" + CALL + "heads.run(x)",
+        {"heads.py": "table = {}\ndef run(x): return table['f'](x)"},
+    ),
+    "a table that is imported": (
+        "from heads import table, run\n" + SM + "table['f'] = sm\n" + CALL + "run(x)",
+        {"heads.py": "table = {}\ndef run(x): return table['f'](x)"},
+    ),
+    "a table of the file": (
+        "table = {}\nimport heads\n" + CALL + "table['f'](x)",
+        {"heads.py": SM + "import solution\nsolution.table['f'] = sm"},
+    ),
+    "a table that a module fills itself": (
+        "from heads import table\n" + CALL + "table['f'](x)",
+        {"heads.py": SM + "table = {}\ntable.update(f=sm)"},
     ),
     "a name that a module may not get to bind again": (
         "import heads\n" + CALL + "heads.f(x)",
@@ -248,7 +273,10 @@ CLEAN = {
         "import a, b\n" + CALL + "b.run(x)",
         {"a.py": SM, "b.py": "def sm(x): return x\ndef run(x): return sm(x)"},
     ),
-    "printing a module": ("import heads\nprint(heads)\n" + CALL + "heads.own(x)", {"heads.py": "def own(x): return x"}),
+    "printing a module": (
+        "import heads\nprint(heads)\n" + CALL + "heads.own(x)",
+        {"heads.py": "def own(x): return x"},
+    ),
     "a module that has the name of a real one": (
         "import random\n" + CALL + "random.random()",
         {"random.py": SM + "def random(): return sm(1)"},

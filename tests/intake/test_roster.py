@@ -1,0 +1,345 @@
+"""Rosters: every usual export is read, ids stay texts, and nobody is taken for somebody else."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.errors import GraderError
+from grader.intake.roster import Roster, match, read_roster
+from grader.intake.submission import Submission
+from grader.people import Person
+
+
+def roster(tmp_path: Path, text: str | bytes, encoding: str = "utf-8") -> Roster:
+    path = tmp_path / "roster.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode(encoding))
+    return read_roster(path)
+
+
+def people(*rows: tuple[str, ...]) -> tuple[Person, ...]:
+    return tuple(Person(*row) for row in rows)
+
+
+CANVAS = """\
+Student,ID,SIS User ID,SIS Login ID,Section,HW 1 (123)
+    Points Possible,,,,,10
+,,,,,Manual Posting
+"Ash, Ann",501,000123,ann@x.org,"A and B",
+"Ash, Ann",502,000124,ash2,A,9
+"Student, Test",599,,abc123,A,
+"""
+BRIGHTSPACE = """\
+OrgDefinedId,Username,Last Name,First Name,Email,HW Points Grade <Numeric>,End-of-Line Indicator
+#000123,#ann.ash,Ash,Ann,a@x.org,,#
+"""
+
+
+# --- exports ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("name,id\nAnn Ash,007\n", people(("Ann Ash", "007"))),
+        ("Name;Matrikelnummer;E-Mail\nZoë Öl;0012;z@x.org\n", people(("Zoë Öl", "0012", "z@x.org"))),
+        ("Vorname\tNachname\tE-Mail-Adresse\nZoë\tÖl\tz@x.org\n", people(("Zoë Öl", "", "z@x.org"))),
+        ("Vorname,Name\nZoë,Öl\n", people(("Zoë Öl",))),
+        ("first name,last name,student number\nAnn,Ash,1\n", people(("Ann Ash", "1"))),
+        ('student\n"Ash, Ann"\n', people(("Ann Ash",))),
+        ("username\nann\n", people(("ann", "ann"))),
+        ("email\nann@x.org\n", people(("ann@x.org", "", "ann@x.org"))),
+        ("id|name\n1|Ann\n", people(("Ann", "1"))),
+        ('sep=;\nname;id\nAnn;="0012"\n', people(("Ann", "0012"))),
+        ("Class of 2026,,\n,,\nname,id,email\nAnn,1,\n", people(("Ann", "1"))),
+        ("name,id\r\n\r\nAnn,1\r\n,\r\nBob,2", people(("Ann", "1"), ("Bob", "2"))),
+        # Canvas' gradebook
+        (
+            CANVAS,
+            people(("Ann Ash", "000123", "ann@x.org", "501"), ("Ann Ash", "000124", "", "502")),
+        ),
+        ('Student,ID,Section\n"Ash, Ann",501,A\n', people(("Ann Ash", "", "", "501"))),
+        # Moodle's grading worksheet, with names and with blind marking
+        (
+            "Identifier,Full name,Email address,Status,Grade\nParticipant 88,Ann Ash,a@x.org,Submitted,-\n",
+            people(("Ann Ash", "", "a@x.org", "88")),
+        ),
+        (
+            "Identifier,Full name,ID number,Email address\nParticipant 88,Ann Ash,0042,a@x.org\n",
+            people(("Ann Ash", "0042", "a@x.org", "88")),
+        ),
+        (
+            "Identifier,Status\nParticipant 88,x\nParticipant 89,x\n",
+            people(("Participant 88", "", "", "88"), ("Participant 89", "", "", "89")),
+        ),
+        (
+            "Identifikator,Vollständiger Name,E-Mail-Adresse\nTeilnehmer/in 88,Ann Ash,a@x.org\n",
+            people(("Ann Ash", "", "a@x.org", "88")),
+        ),
+        # Brightspace
+        (
+            BRIGHTSPACE,
+            people(("Ann Ash", "000123", "a@x.org")),
+        ),
+        # Gradescope
+        (
+            "Name,SID,Email,Role\nAnn Ash,0123,a@x.org,Student\nDr. B,,b@x.org,Instructor\n",
+            people(("Ann Ash", "0123", "a@x.org")),
+        ),
+        (
+            "First Name,Last Name,SID,Email,Sections,Submission ID\nAnn,Ash,0123,a@x.org,,777\n",
+            people(("Ann Ash", "0123", "a@x.org", "777")),
+        ),
+        # Blackboard
+        (
+            '"Last Name"\t"First Name"\t"Username"\t"Student ID"\n"Ash"\t"Ann"\t"aash"\t"0123"\n',
+            people(("Ann Ash", "0123")),
+        ),
+        # GitHub Classroom
+        ("identifier,github_username,github_id,name\ns1,annash,99,\n", people(("annash", "s1"))),
+    ],
+)
+def test_usual_lists_and_exports_are_read(tmp_path: Path, text: str, found: tuple[Person, ...]) -> None:
+    assert roster(tmp_path, text).people == found
+    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+        assert roster(tmp_path, text, encoding).people == found
+    if text.encode("cp1252", "replace").decode("cp1252") == text:
+        assert roster(tmp_path, text, "cp1252").people == found
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=12).filter(
+    lambda text: not text.startswith(("=", "#")) and "," not in text
+)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6, unique_by=lambda row: row[1].casefold()))
+def test_names_and_ids_come_out_as_they_were_written(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]
+) -> None:
+    for separator in ",;\t":
+        out = io.StringIO()
+        csv.writer(out, delimiter=separator).writerows([("name", "student number"), *rows])
+        found = roster(tmp_path_factory.mktemp("r"), out.getvalue())
+        assert [(p.name, p.id) for p in found.people] == rows
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (
+            b"",
+            "expected a line that names the columns, such as name,id,email; the file is empty",
+        ),
+        (b"Ann Ash,17\nBob,18\n", "the first line is 'Ann Ash,17'"),
+        (b"name,id\n", "names nobody; expected a line for each student below the header"),
+        (b"group,role\nA,Student\n", "found the columns 'group', 'role'; expected one that tells who it is"),
+        (b"\0" * 18, "is no text; expected a CSV file, saved as UTF-8"),
+        (b'name,id\n"' + b"x" * 200_000, "this is no CSV: field larger than field limit"),
+    ],
+)
+def test_what_is_no_roster_is_refused_with_what_was_expected(tmp_path: Path, raw: bytes, said: str) -> None:
+    with pytest.raises(GraderError, match=r"roster\.csv") as told:
+        roster(tmp_path, raw)
+    assert said in str(told.value)
+
+
+def test_a_roster_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GraderError, match=r"gone.csv: The file can't be read: No such file"):
+        read_roster(tmp_path / "gone.csv")
+
+
+def test_lines_that_name_nobody_are_told(tmp_path: Path) -> None:
+    found = roster(tmp_path, "name,id,role,group\nAnn,1,Student,A\n,,Student,B\nDr. Z,9,TA,\n")
+    assert [p.name for p in found.people] == ["Ann"]
+    assert found.notes == (
+        f"{tmp_path / 'roster.csv'}:3: nobody is named in this line",
+        f"{tmp_path / 'roster.csv'}:4: 'TA' is no student's role",
+    )
+
+
+def test_who_is_named_twice_is_one_person_in_two_groups(tmp_path: Path) -> None:
+    found = roster(tmp_path, "name,id,group\nAnn,1,A\nBob,2,A\nAnn,1,B\nCid,3,A; B\n")
+    assert [p.name for p in found.people] == ["Ann", "Bob", "Cid"]
+    assert {group: [p.name for p in members] for group, members in found.groups.items()} == {
+        "A": ["Ann", "Bob", "Cid"],
+        "B": ["Ann", "Cid"],
+    }
+
+
+def test_one_id_for_two_names_is_a_problem(tmp_path: Path) -> None:
+    found = roster(tmp_path, "name,id\nAnn,1\nBob,1\n")
+    assert [p.name for p in found.people] == ["Ann", "Bob"]
+    assert found.problems == (
+        f"{tmp_path / 'roster.csv'}:3: Bob has the id 1 of Ann (line 2), so that neither is known by it",
+    )
+    matched = match(found, [handed("x", Person("?", id="1"))])
+    assert len(matched.problems) == 2
+    assert matched.missing == ()
+
+
+# --- who is who -------------------------------------------------------------------------------
+
+
+def handed(identifier: str, *who: Person, name: str = "") -> Submission:
+    return Submission(
+        identifier,
+        name or who[0].name,
+        f"{identifier}.py",
+        "",
+        "",
+        members=tuple(p.name for p in who),
+        people=who,
+    )
+
+
+CLASS = (
+    "name,id,email,username\nAnn Ash,001,ann@x.org,aash\nBob Birch,002,bob@x.org,bbir\n"
+    "Jane Doe,003,jd1@x.org,jdoe1\nJane Doe,004,jd2@x.org,jdoe2\nZoë van der Öl,005,z@x.org,zoel\n"
+)
+ANN = Person("Ann Ash", "001", "ann@x.org")
+ZOE = Person("Zoë van der Öl", "005", "z@x.org")
+
+
+@pytest.mark.parametrize(
+    ("person", "known"),
+    [
+        (Person("anything", id="001"), ANN),
+        (Person("anything", id="AASH"), ANN),
+        (Person("anything", email="Ann@X.org"), ANN),
+        (Person("ann"), ANN),
+        (Person("aash"), ANN),
+        (Person("aash", id="aash"), ANN),
+        (Person("ANN ASH"), ANN),
+        (Person("Ash, Ann"), ANN),
+        (Person("ash_ann"), ANN),
+        (Person("ashann", platform_id="999"), Person("Ann Ash", "001", "ann@x.org", "999")),
+        (Person("annash"), ANN),
+        (Person("vanderölzoë"), ZOE),
+        (Person("zoe van der ol"), ZOE),
+        (Person("Zoe\u0308 van der O\u0308l"), Person("Zoe\u0308 van der O\u0308l", "005", "z@x.org")),
+        (Person("hw3_jdoe2"), Person("Jane Doe", "004", "jd2@x.org")),
+        (Person("Jane Doe", email="jd2@x.org"), Person("Jane Doe", "004", "jd2@x.org")),
+    ],
+)
+def test_a_person_is_known_by_ids_first_and_then_by_a_name_of_their_own(
+    tmp_path: Path, person: Person, known: Person
+) -> None:
+    matched = match(roster(tmp_path, CLASS), [handed("x", person)])
+    (one,) = matched.submissions
+    assert one.people[0].id == known.id
+    assert one.people[0].email == known.email
+    assert one.people[0].platform_id == known.platform_id
+    assert len(matched.missing) == 4
+    assert known.id not in {p.id for p in matched.missing}
+    assert matched.problems == ()
+    assert one.members == (one.people[0].name,)
+
+
+def test_a_name_that_is_not_the_persons_own_is_replaced_by_the_one_that_is(tmp_path: Path) -> None:
+    whole = roster(tmp_path, CLASS)
+    (one,) = match(whole, [handed("x", Person("ashann", id="001"))]).submissions
+    assert (one.name, one.members) == ("Ann Ash", ("Ann Ash",))
+    (same,) = match(whole, [handed("x", Person("Ash, Ann", id="001"))]).submissions
+    assert same.name == "Ash, Ann"
+
+
+def test_two_of_one_name_are_never_taken_for_each_other(tmp_path: Path) -> None:
+    whole = roster(tmp_path, CLASS)
+    matched = match(whole, [handed("a", Person("Jane Doe"))])
+    assert matched.submissions[0].people == (Person("Jane Doe"),)
+    (problem,) = matched.problems
+    assert "a: Jane Doe may be Jane Doe (003) or Jane Doe (004)" in problem
+    # Nobody is told as missing who may have handed in.
+    assert [p.id for p in matched.missing] == ["001", "002", "005"]
+    both = match(
+        whole, [handed("a", Person("Jane Doe", id="004")), handed("b", Person("Jane Doe", id="003"))]
+    )
+    assert [s.people[0].email for s in both.submissions] == ["jd2@x.org", "jd1@x.org"]
+    assert both.problems == ()
+
+
+def test_two_who_handed_in_under_one_name_of_the_roster_are_told(tmp_path: Path) -> None:
+    matched = match(roster(tmp_path, CLASS), [handed("a", Person("Ann Ash")), handed("b", Person("ash ann"))])
+    assert [s.people[0].id for s in matched.submissions] == ["", ""]
+    assert len(matched.problems) == 2
+    assert "2 who handed in are called" in matched.problems[0]
+    assert ANN not in matched.missing
+
+
+def test_the_name_of_somebody_with_another_id_is_not_enough(tmp_path: Path) -> None:
+    whole = roster(tmp_path, CLASS)
+    others = [handed("a", Person("Ann Ash", id="777")), handed("b", Person("Bob Birch", id="002"))]
+    matched = match(whole, others)
+    assert matched.submissions[0].people == (Person("Ann Ash", "777"),)
+    assert "has the name, but not the id of Ann Ash (001)" in matched.problems[0]
+    assert ANN not in matched.missing
+    # Where no id is one of the roster's, they are of another kind and tell nothing.
+    matched = match(
+        whole, [handed("a", Person("Ann Ash", id="777")), handed("b", Person("Bob Birch", id="778"))]
+    )
+    assert [s.people[0].id for s in matched.submissions] == ["001", "002"]
+    assert matched.problems == ()
+
+
+def test_a_platforms_number_is_no_students_number(tmp_path: Path) -> None:
+    text = 'Student,ID,SIS User ID,Section\n"Ash, Ann",501,777,A\n"Birch, Bob",777,501,A\n'
+    matched = match(roster(tmp_path, text), [handed("a", Person("birchbob", platform_id="777"))])
+    assert matched.submissions[0].people == (Person("Bob Birch", "501", "", "777"),)
+    assert [p.name for p in matched.missing] == ["Ann Ash"]
+    # A list of the teacher's own may use the platform's numbers.
+    matched = match(
+        roster(tmp_path, "name,id\nAnn,501\nBob,777\n"), [handed("a", Person("x", platform_id="777"))]
+    )
+    assert [p.name for p in matched.missing] == ["Ann"]
+
+
+def test_members_of_a_group_are_filled_in(tmp_path: Path) -> None:
+    whole = roster(tmp_path, "name,id,group\nAnn,1,Team A\nBob,2,Team A\nCid,3,Team B\nDan,4,\n")
+    matched = match(whole, [handed("g", Person("team a", platform_id="55"))])
+    (one,) = matched.submissions
+    assert one.members == ("Ann", "Bob")
+    assert [p.id for p in one.people] == ["1", "2"]
+    assert one.name == "team a"
+    assert [p.name for p in matched.missing] == ["Cid", "Dan"]
+    assert matched.notes == ()
+    told = match(whole, [handed("g", Person("Ann", id="1"), Person("Bob"))])
+    assert [p.id for p in told.submissions[0].people] == ["1", "2"]
+    assert told.submissions[0].name == "Ann"
+
+
+def test_who_is_not_on_the_roster_and_who_has_two_submissions_is_noted(tmp_path: Path) -> None:
+    whole = roster(tmp_path, CLASS)
+    strangers = [handed(f"s{n}", Person(f"stranger {n}")) for n in range(7)]
+    twice = [handed("a", Person("Ann", id="001")), handed("b", Person("Ann", id="001"))]
+    matched = match(whole, [*strangers, *twice])
+    named = ", ".join(f"stranger {n}" for n in range(5))
+    assert matched.notes == (
+        "Ann Ash (001) has 2 submissions: a, b",
+        f"not on the roster {tmp_path / 'roster.csv'}: {named} and 2 more",
+    )
+    assert matched.problems == ()
+
+
+def test_nobody_handed_in(tmp_path: Path) -> None:
+    whole = roster(tmp_path, CLASS)
+    assert match(whole, []).missing == whole.people
+
+
+@given(st.data())
+def test_no_two_submissions_are_taken_for_one_person_by_name(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    names = ["Ann Ash", "Ash Ann", "annash", "Bob", "bob", "Ann"]
+    listed = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=5))
+    text = "name,id\n" + "".join(f"{name},{n:03}\n" for n, name in enumerate(listed))
+    whole = roster(tmp_path_factory.mktemp("r"), text)
+    some = data.draw(st.lists(st.sampled_from(names), max_size=5))
+    matched = match(whole, [handed(f"s{n}", Person(name)) for n, name in enumerate(some)])
+    found = [s.people[0].id for s in matched.submissions if s.people[0].id]
+    assert len(found) == len(set(found))
+    assert not {p.id for p in matched.missing} & set(found)
