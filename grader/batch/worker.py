@@ -146,9 +146,6 @@ def _with_pages(graded: Graded, result: Result, settings: Settings) -> Graded:
 
 def pages_of(result: Result) -> dict[str, bytes]:
     """The pages of one submission by their path below a run's folder."""
-    name = f"{result.submission.id}.html"
+    student, teacher = files.page_paths(result.submission.id)
     memo = Memo()
-    return {
-        f"{files.STUDENTS}/{name}": student_page(result, memo).encode(),
-        f"{files.TEACHER}/{name}": teacher_page(result, memo).encode(),
-    }
+    return {student: student_page(result, memo).encode(), teacher: teacher_page(result, memo).encode()}

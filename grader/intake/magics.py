@@ -432,7 +432,7 @@ def _prefix(text: str, begin: int, quote: int) -> str:
 
 
 def _assigns(text: str, here: int) -> bool:
-    """``=`` there begins no longer sign and ends none, or is the first of ``==``, which nothing odd follows."""
+    """``=`` there is an assignment, or the first of ``==``, which no line of Jupyter's follows."""
     return text[here - 1 : here] not in tuple("=!<>+-*/%&|^@:~")
 
 

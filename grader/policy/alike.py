@@ -91,8 +91,7 @@ class _Writer:
         """Take in one module."""
         self._names = self._scopes[text.name]
         self.out.append("module")
-        for body in text.bodies:
-            self._statements(body)
+        self._statements([statement for body in text.bodies for statement in body])
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -251,7 +250,7 @@ class _Writer:
         if item.attrs and item.attrs[-1] in self._members:
             return "keyword"
         said = self._said(item)
-        return "keyword" if said.startswith(("#", "own")) and not item.attrs else item.keyword
+        return "keyword" if said.startswith(("#", "own")) and "." not in said else item.keyword
 
     def _said(self, item: _Reference) -> str:
         attrs = list(item.attrs)

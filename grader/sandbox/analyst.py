@@ -121,7 +121,9 @@ class Analyst:
             raise SandboxError(f"the policy check failed: {failure.type}: {failure.message}")
         if report.get("overflow") is True:
             # More findings than fit: never silently clean.
-            report = {"suspicious": [TOO_COMPLEX], "parts": [[part.name, part.first] for part in parts]}
+            report = {"suspicious": [TOO_COMPLEX]}
+            if parts:
+                report["parts"] = [[part.name, part.first] for part in parts]
         return Analysis(report, cpu_s=cpu)
 
     def close(self) -> None:

@@ -631,6 +631,39 @@ def test_twins_are_run_once(stepped_runner: Runner, phases: list[list[str]]) -> 
     assert results[0].timing == results[1].timing
 
 
+HELPED = """\
+from helpers import product
+
+
+def row_scale(x, w, factor):
+    return factor * product(x, w) / (1 + (x * x).mean(axis=1, keepdims=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("product", "status"), [("a @ b", "passed"), ("np.einsum('nd,dk->nk', a, b)", "failed")]
+)
+def test_helper_modules_are_run_and_their_helpers_found(
+    shared_runner: Runner, product: str, status: str
+) -> None:
+    helper = f"import numpy as np\n\n\ndef product(a, b):\n    return {product}\n"
+    lines = len(HELPED.splitlines())
+    one = replace(
+        submission(HELPED + helper),
+        parts=(
+            Part("main", "ann.py", 1, lines),
+            Part("module", "helpers.py", lines + 1, len(helper.splitlines()), "helpers"),
+        ),
+    )
+    result = shared_runner.grade(one)
+    assert result.status == status, result.message
+    assert result.submission.parts == one.parts
+    violations = result.policy.violations
+    assert [result.submission.positions.name(v.line) for v in violations] == (
+        [] if status == "passed" else ["helpers.py, line 5"]
+    )
+
+
 OTHERS: dict[str, Any] = {
     "text": {"source": WRONG + "# more\n"},
     "file": {"file": "other.py"},

@@ -12,13 +12,16 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from grader.intake import archives
+from grader.intake import archives, unpack
 from grader.intake.archives import (
     MAX_NESTED,
     TWICE,
@@ -585,3 +588,61 @@ def test_what_is_not_kept_of_a_packed_tar_is_read_in_another_pass(
     assert contents(tree.entries) == files
     assert contents(reversed(tree.entries)) == files
     assert contents(tree.entries) == files
+
+
+class _Counting:
+    """A decoder that counts what it gives."""
+
+    given = 0
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._decoder = make()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)
+
+    def decode(self, raw: bytes, most: int) -> bytes:
+        piece: bytes = self._decoder.decode(raw, most)
+        _Counting.given += len(piece)
+        return piece
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_whatever_an_archive_claims_no_more_is_unpacked_than_the_caps_allow(data: st.DataObject) -> None:
+    cap, members = 100_000, data.draw(st.integers(1, 8))
+    sizes = data.draw(st.lists(st.integers(0, 300_000), min_size=members, max_size=members))
+    method = data.draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2]))
+    packed = data.draw(st.sampled_from(["zip", "gz", "bz2"]))
+    files = {f"{n}.py": b"\0" * size for n, size in enumerate(sizes)}
+    if data.draw(st.booleans()):
+        files = {"inner.zip": zipped(files, method), "x.py": b"1"}
+    raw = bytearray(zipped(files, method) if packed == "zip" else tarred(files, packed))
+    if packed == "zip":
+        start = raw.index(b"PK\x01\x02")
+        while start >= 0:
+            claim = data.draw(st.none() | st.integers(0, 2000) | st.integers(0, 0xFFFFFFFE))
+            if claim is not None:
+                struct.pack_into("<L", raw, start + 24, claim)
+            if data.draw(st.booleans()):
+                struct.pack_into("<L", raw, start + 42, data.draw(st.integers(0, len(raw))))
+            start = raw.find(b"PK\x01\x02", start + 46)
+    _Counting.given = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archives, "MAX_UNPACKED", cap)
+        for table in (unpack.ZIP_METHODS, unpack.STREAMS):
+            for name, make in table.items():
+                patch.setitem(table, name, partial(_Counting, make))
+        found = expand(handed_in(f"x.{packed}", bytes(raw)))
+        reads = 0
+        for one in found.files:
+            reads += 1
+            try:
+                one.entry.read(data.draw(st.sampled_from([10, 70_000, 1 << 20])))
+            except UnreadableError:
+                pass
+    # Each read takes one byte more than it may, to see that there is more.
+    nested = sum(name.endswith(".zip") for name in files)
+    # A packed tar is unpacked as a whole and then gone through once.
+    streams = 2 * (cap + 1) if packed != "zip" else 0
+    assert _Counting.given <= cap + reads + nested + streams

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.judge.failures import STATE_VERDICTS, call_message, load_message
+from grader.judge.failures import STATE_VERDICTS, call_message, load_message, load_notes
 from grader.outcomes import Failure, LoadOutcome, StepOutcome
+from grader.positions import Part, Positions
 from judge.made_up import EXERCISE
 
 TOO_MANY = "row_scale() takes 2 positional arguments but 3 were given"
@@ -159,3 +160,79 @@ def test_any_failure_to_load_is_told_in_one_line(failure: Failure, state: Any) -
     assert said
     assert "\n" not in said
     assert len(said) < 800
+
+
+# --- a text that has parts ----------------------------------------------------------------------------
+
+NOTEBOOK = Positions(
+    [
+        Part("cell", "cell 1", 1, 3),
+        Part("cell", "cell 3", 4, 2),
+        Part("module", "heads.py", 6, 9, "heads"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("frames", "said"),
+    [
+        (((5, "f"),), "It raised ValueError in cell 3, line 2."),
+        (((5, "f"), (8, "g")), "It raised ValueError in heads.py, line 3."),
+        ((), "It raised ValueError."),
+    ],
+)
+def test_a_call_names_the_part_and_the_line_in_it(frames: Any, said: str) -> None:
+    assert call_message(raised("ValueError", "", frames), EXERCISE, NOTEBOOK) == said
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (Failure("SyntaxError", "invalid syntax", line=5), "Cell 3, line 2 is not valid Python: invalid syntax."),
+        (Failure("SyntaxError", "invalid syntax", line=6), "heads.py, line 1 is not valid Python: invalid syntax."),
+        (Failure("KeyError", "1", (), ((2, "<module>"),)), "Loading the file raised KeyError in cell 1, line 2: 1."),
+    ],
+)  # fmt: skip
+def test_loading_names_the_part_and_the_line_in_it(failure: Failure, said: str) -> None:
+    assert load_message(LoadOutcome("raised", failure=failure), {}, EXERCISE, NOTEBOOK) == said
+
+
+def test_a_syntax_error_of_the_report_names_the_part() -> None:
+    report = {"syntax_error": {"line": 7, "column": 1, "message": "no"}}
+    said = load_message(None, report, EXERCISE, NOTEBOOK)
+    assert said == "heads.py, line 2 is not valid Python: no."
+
+
+def test_cells_that_ended_early_are_noted() -> None:
+    failures = (
+        (1, Failure("ZeroDivisionError", "division by zero", (), ((2, "<module>"),))),
+        (4, Failure("SystemExit", "", (), ((4, "<module>"),))),
+    )
+    assert load_notes(loaded(failures=failures), {}, NOTEBOOK) == (
+        "Cell 1 raised ZeroDivisionError in cell 1, line 2: division by zero; the rest of it was passed over, "
+        "the next cells ran.",
+        "Cell 3 ends with exit in cell 3, line 1; the next cells ran all the same.",
+    )
+    # Where the entry point is missing, the message says it all.
+    assert load_notes(loaded(failures=failures, callable=False), {}, NOTEBOOK) == ()
+    assert load_notes(None, {}, NOTEBOOK) == () == load_notes(loaded(), {}, NOTEBOOK)
+
+
+def test_a_cell_that_is_no_python_is_noted_once() -> None:
+    failures = ((1, Failure("SyntaxError", "invalid syntax", line=3)),)
+    broken = [
+        {"name": "cell 1", "line": 3, "column": 1, "message": "invalid syntax"},
+        {"name": "cell 3", "line": 4, "column": 1, "message": "never closed"},
+    ]
+    assert load_notes(loaded(failures=failures), {"broken_cells": broken}, NOTEBOOK) == (
+        "Cell 1, line 3 is not valid Python: invalid syntax; that cell was passed over.",
+        "Cell 3, line 1 is not valid Python: never closed; that cell was passed over.",
+    )
+
+
+def test_notes_are_few() -> None:
+    positions = Positions([Part("cell", f"cell {n}", n, 1) for n in range(1, 40)])
+    failures = tuple((n, Failure("KeyError", "x" * 900, (), ((n, "f"),))) for n in range(1, 40))
+    notes = load_notes(loaded(failures=failures), {}, positions)
+    assert len(notes) < 12 and notes[-1] == "31 more cells were passed over."
+    assert all(len(note) < 300 for note in notes)

@@ -18,7 +18,8 @@ from grader.policy.rules import Rules
 def test_report_is_plain_data() -> None:
     found = report("import torch\nimport sys\ndef mlm_forward(x):\n    return torch.softmax(x), eval('1')\n")
     assert json.loads(json.dumps(found)) == found
-    assert set(found) == {"syntax_error", "imports", "entry", "violations", "suspicious", "notes"}
+    keys = {"syntax_error", "imports", "entry", "violations", "suspicious", "notes", "alike"}
+    assert set(found) == keys
     assert set(found["violations"][0]) == {"rule", "helper", "line", "column", "found", "message"}
     assert set(found["suspicious"][0]) == {"rule", "helper", "line", "column", "found", "message"}
 

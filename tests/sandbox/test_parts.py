@@ -217,18 +217,24 @@ def _of(text: tuple[str, tuple[Part, ...]]) -> tuple[str, str, str, str, tuple[P
             {"heads": "import solution\ndef g(): return solution.k()"},
         ),
         (
-            "import sys, heads\nn = heads.n\ndel sys.modules['heads']\nimport heads as h\n"
-            + "def f(x): return 'ok' if h.n is not n else ''",
+            (
+                "import sys, heads\nn = heads.n\ndel sys.modules['heads']\nimport heads as h\n"
+                "def f(x): return 'ok' if h.n is not n else ''"
+            ),
             {"heads": "n = object()"},
         ),
         (
-            "try:\n    import heads\nexcept ValueError as error:\n    said = str(error)\n"
-            + "def f(x): return said",
+            (
+                "try:\n    import heads\nexcept ValueError as error:\n    said = str(error)\n"
+                "def f(x): return said"
+            ),
             {"heads": "raise ValueError('ok')"},
         ),
         (
-            "try:\n    import heads\nexcept SyntaxError as error:\n    line = error.lineno\n"
-            + "def f(x): return 'ok' if line == 7 else str(line)",
+            (
+                "try:\n    import heads\nexcept SyntaxError as error:\n    line = error.lineno\n"
+                "def f(x): return 'ok' if line == 7 else str(line)"
+            ),
             {"heads": "\ndef g() return"},
         ),
         (

@@ -108,7 +108,7 @@ def _text(entry: Entry) -> _Text | None:
         text = entry.read(MAX_BYTES).decode("utf-8-sig", "replace")
     except UnreadableError:
         return None
-    text = composed(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     who = _WHO.fullmatch(next((line for line in lines if line.strip()), ""))
     if not who:
@@ -117,9 +117,9 @@ def _text(entry: Entry) -> _Text | None:
     for first, second in pairwise(lines):
         one, other = _PAIR.fullmatch(first), _PAIR.fullmatch(second)
         if one and other and _NAME.fullmatch(other["value"]):
-            originals[other["value"]] = one["value"]
+            originals[composed(other["value"])] = one["value"]
     typed = _TYPED.search(text)
-    return _Text(who["name"], who["user"], originals, typed["text"] if typed else "")
+    return _Text(composed(who["name"]), composed(who["user"]), originals, typed["text"] if typed else "")
 
 
 def _assignment(uploads: Iterable[_Upload]) -> tuple[str, bool]:

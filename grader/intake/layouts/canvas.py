@@ -78,15 +78,14 @@ def read(tree: Tree) -> Reading:
 
 
 def _parse(entry: Entry) -> _File | None:
-    text = composed(entry.path)
-    found = _ANONYMOUS.fullmatch(text) or _NAMED.fullmatch(text)
+    found = _ANONYMOUS.fullmatch(entry.path) or _NAMED.fullmatch(entry.path)
     if not found:
         return None
     anonymous = found.re is _ANONYMOUS
     return _File(
         entry,
         f"anon_{found['user']}" if anonymous else found["user"],
-        f"anon {found['user']}" if anonymous else found["name"],
+        f"anon {found['user']}" if anonymous else composed(found["name"]),
         found["late"] is not None,
         int(found["attachment"] or 0),
         found["file"] or found["page"],

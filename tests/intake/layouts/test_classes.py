@@ -140,7 +140,7 @@ WORDS = st.text("abcxyzABC01239_- .é", min_size=1, max_size=14).filter(lambda w
 
 
 @given(st.sets(WORDS, min_size=1, max_size=8), st.sampled_from([".py", "/solution.py", ".ipynb", "/a/b.py"]))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_names_with_blanks_digits_and_underscores_are_no_platforms(words: set[str], end: str) -> None:
     assert recognize(tree("week_3", {word + end: "x = 1\n" for word in words})) == "plain"
 
@@ -193,8 +193,10 @@ def classes(draw: st.DrawFn) -> list[Student]:
 
 @pytest.mark.parametrize(("layout", "style"), VARIANTS)
 @given(members=classes())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_any_names_ids_and_files_come_back(layout: str, style: str, members: list[Student]) -> None:
+    # Where all have one name, Moodle's blind marking is at work.
+    members = [replace(members[0], last="Zz"), *members[1:-1], replace(members[-1], last="Yy")]
     members = [_fitting(student, layout) for student in members]
     made = write(layout, members, source, style)
     # Two students of one name and minute in one flat folder would need two files of one name.
