@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
 from grader.result import Result
+
+if TYPE_CHECKING:
+    from grader.batch.grading import Run
+    from grader.exercise.pack import Pack
+    from grader.intake.collect import Intake
+    from grader.people import Person
+
+PathLike = str | Path
 
 
 class Checked:
@@ -76,10 +85,10 @@ class Checked:
 
 
 def check(
-    what: str | Path | Callable[..., Any],
+    what: PathLike | Callable[..., Any],
     *,
-    exercise: str | None = None,
-    root: str | Path | None = None,
+    exercise: PathLike | None = None,
+    root: PathLike | None = None,
     cases: Sequence[str] = (),
     clauses: Sequence[str] = (),
 ) -> Checked:
@@ -96,9 +105,7 @@ def check(
     Raises:
         GraderError: The path or the exercise is at fault, or the path holds several submissions.
     """
-    from grader.exercise.resolve import resolve_pack
-
-    pack = resolve_pack(exercise, Path(root) if root is not None else None)
+    pack = _pack(exercise, root)
     if cases or clauses:
         from grader.exercise.select import select
 
@@ -108,12 +115,137 @@ def check(
 
         return Checked(check_function(pack, what))
     from grader.batch.runner import Runner
-    from grader.intake.collect import Asked, collect, require_some
 
-    asked = Asked(pack.exercise.entry, pack.exercise.packages, pack.exercise.parameters)
-    intake = collect([Path(what)], asked)
-    require_some(intake)
+    intake = _collected(pack, what)
     if len(intake.submissions) > 1:
         raise GraderError(f"{what} holds {len(intake.submissions)} submissions; grade them with grader.grade")
     with Runner(pack) as runner:
         return Checked(runner.grade(intake.submissions[0]))
+
+
+class Graded(Sequence[Result]):
+    """The newest Result record of every submission, by id.
+
+    Attributes:
+        folder: Where everything was written; None where nothing was kept.
+        ran, rejudged, kept: How many were run, judged again without running them, left as they were.
+        warnings: What a teacher should know, a sentence each; with the paths that could not be used.
+        left_out: Files that were not used, with the reason.
+        missing: Who of the roster handed in nothing.
+    """
+
+    def __init__(self, results: Sequence[Result], run: Run, intake: Intake, folder: Path | None) -> None:
+        self._results = tuple(results)
+        self.folder = folder
+        self.ran, self.rejudged, self.kept = run.ran, run.rejudged, run.kept
+        self.warnings: tuple[str, ...] = (*intake.problems, *intake.notes, *run.warnings)
+        self.left_out: tuple[str, ...] = tuple(map(str, intake.left_out))
+        self.missing: tuple[Person, ...] = intake.missing
+        self._seconds = run.seconds
+
+    def __getitem__(self, number):  # type: ignore[no-untyped-def]
+        return self._results[number]
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    def __str__(self) -> str:
+        """What ``grader grade`` prints at its end."""
+        from rich.console import Console
+
+        from grader.report.terminal import batch_summary, show
+
+        text = io.StringIO()
+        summary = batch_summary(self._results, self._seconds, self.ran, self.rejudged)
+        show(Console(file=text, width=100, color_system=None), summary)
+        return text.getvalue().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def grade(
+    *paths: PathLike,
+    exercise: PathLike | None = None,
+    out: PathLike | None = None,
+    root: PathLike | None = None,
+    layout: str | None = None,
+    roster: PathLike | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    only: Sequence[str] = (),
+    faults: bool = False,
+    force: bool = False,
+    fresh: bool = False,
+    pages: bool = True,
+    allow_weak_isolation: bool = False,
+) -> Graded:
+    """Grade a class, as ``grader grade`` does; the options are those of the command.
+
+    Args:
+        paths: Files, notebooks, folders and archives of submissions.
+        exercise: Name of the exercise, or path of a pack; the only one, or ``mlm_forward``, when left out.
+        out: The folder for results, continued when it has a gradebook. Without one nothing is kept.
+        root: The folder that holds ``cases/`` and ``reference/``.
+        layout: Which platform's download it is; recognized when left out.
+        roster: The class list, a CSV file.
+        workers: Processes that grade; one a core when left out.
+        scheduler: The address of a Dask cluster that grades instead.
+        only: Look at these students alone.
+        faults: Run again what the grader itself failed on.
+        force: Run everything again.
+        fresh: Forget what the folder holds.
+        pages: Make the pages of each submission.
+        allow_weak_isolation: Go on where submissions can't be kept fully apart.
+
+    Raises:
+        GraderError: A path, an option, the exercise or the folder is at fault.
+        KeyboardInterrupt: It was interrupted; what was graded until then is kept.
+    """
+    from grader.batch.grading import grade_class
+
+    pack = _pack(exercise, root)
+    intake = _collected(pack, *paths, layout=layout, roster=Path(roster) if roster is not None else None)
+    if not allow_weak_isolation and scheduler is None:
+        from grader.sandbox.levels import require
+
+        require("full", "allow_weak_isolation=True grades all the same: only files of people you trust")
+    with tempfile.TemporaryDirectory() as passing:
+        folder = Path(out) if out is not None else Path(passing) / "out"
+        run = grade_class(
+            pack,
+            intake.submissions,
+            folder,
+            workers=workers,
+            fresh=fresh,
+            only=only,
+            faults=faults,
+            force=force,
+            scheduler=scheduler,
+            roster=intake.roster if roster is not None else None,
+            reports=pages and out is not None,
+            weak_isolation=allow_weak_isolation,
+        )
+        results = run.results
+    if run.interrupted:
+        raise KeyboardInterrupt
+    return Graded(results, run, intake, folder if out is not None else None)
+
+
+def _pack(exercise: PathLike | None, root: PathLike | None) -> Pack:
+    from grader.exercise.resolve import resolve_pack
+
+    named = str(exercise) if exercise is not None else None
+    return resolve_pack(named, Path(root) if root is not None else None)
+
+
+def _collected(pack: Pack, *paths: PathLike, layout: str | None = None, roster: Path | None = None) -> Intake:
+    from grader.intake.collect import Asked, collect, require_some
+
+    asked = Asked(pack.exercise.entry, pack.exercise.packages, pack.exercise.parameters)
+    intake = collect([Path(path) for path in paths], asked, layout=layout, roster=roster)
+    require_some(intake)
+    return intake

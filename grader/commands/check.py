@@ -16,7 +16,6 @@ from grader.commands.shared import (
     USER_FAULT,
     console,
     print_json,
-    require_isolation,
     say,
 )
 from grader.errors import GraderError
@@ -43,8 +42,9 @@ def check(chosen: argparse.Namespace) -> int:
         return OK
     from grader.batch.runner import Runner
     from grader.commands.intake import collected
+    from grader.sandbox.levels import require
 
-    require_isolation(chosen.require_isolation, "--require-isolation LEVEL asks for less")
+    require(chosen.require_isolation, "--require-isolation LEVEL asks for less")
     intake = collected(chosen, pack)
     terminal = console()
     results: list[Result] = []

@@ -13,7 +13,6 @@ from grader.commands.shared import (
     USER_FAULT,
     console,
     print_json,
-    require_isolation,
     say,
 )
 from grader.errors import GraderError
@@ -33,6 +32,7 @@ def grade(chosen: argparse.Namespace) -> int:
     from grader.exercise.resolve import resolve_pack
     from grader.intake.collect import require_some
     from grader.report.terminal import batch_summary, show
+    from grader.sandbox.levels import require
 
     if chosen.scheduler is not None and chosen.workers is not None:
         raise GraderError("--workers is for this machine; with --scheduler the cluster's own workers grade")
@@ -41,9 +41,7 @@ def grade(chosen: argparse.Namespace) -> int:
     require_some(intake)
     _tell(intake)
     if not chosen.allow_weak_isolation and chosen.scheduler is None:
-        require_isolation(
-            "full", "--allow-weak-isolation grades all the same: only files of people you trust"
-        )
+        require("full", "--allow-weak-isolation grades all the same: only files of people you trust")
     out: Path = chosen.out
     with _Progress() as progress:
         run = grade_class(

@@ -6,8 +6,6 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from grader.errors import GraderError
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -34,15 +32,3 @@ def print_json(value: Any) -> None:
     json_written = True
     # Escapes for everything beyond ASCII: right under every locale.
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
-
-
-def require_isolation(level: str, otherwise: str) -> None:
-    """Raise GraderError when this machine can't keep submissions apart that well."""
-    from grader.sandbox.levels import LEVELS, probe, why_not_full
-
-    found, _layers = probe()
-    if LEVELS.index(found) < LEVELS.index(level):
-        raise GraderError(
-            f"submissions can't be confined here as they should be: the isolation level is {found}, "
-            f"{level} is asked for; {why_not_full()}\n{otherwise}"
-        )

@@ -132,26 +132,29 @@ def load_notes(load: LoadOutcome | None, report: Mapping[str, Any], positions: P
         return ()
     notes = []
     for first, failure in load.failures:
-        cell = _sentence(positions, first).partition(",")[0]
         said = f": {_short(failure.message, 150)}" if failure.message else ""
         if failure.line is not None:
             notes.append(
                 f"{_sentence(positions, failure.line)} is not valid Python{said}; that cell was passed over."
             )
-        elif failure.type == "SystemExit":
-            notes.append(
-                f"{cell} ends with exit{where(failure, positions)}; the next cells ran all the same."
-            )
+            continue
+        cell = _sentence(positions, first).partition(",")[0]
+        last = failure.frames[-1][0] if failure.frames else first
+        inside = positions.within(last)[0] == positions.within(first)[0]
+        # The line of a module that the cell uses says too little by itself.
+        at = _sentence(positions, last) if inside and failure.frames else cell
+        where_else = "" if inside else where(failure, positions)
+        if failure.type == "SystemExit":
+            notes.append(f"{at} ends the cell with exit{where_else}; the next cells ran all the same.")
         else:
-            at = where(failure, positions)
             notes.append(
-                f"{cell} raised {failure.type}{at}{said}; the rest of it was passed over, the next cells ran."
+                f"{at} raised {failure.type}{where_else}{said}; the rest of the cell was passed over, "
+                "the next cells ran."
             )
-    told = {first for first, _ in load.failures}
+    told = {positions.within(first)[0] for first, _ in load.failures}
     rows = report.get("broken_cells")
-    firsts = {positions.within(first)[0] for first in told}
     for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, Mapping) and type(row.get("line")) is int and row.get("name") not in firsts:
+        if isinstance(row, Mapping) and type(row.get("line")) is int and row.get("name") not in told:
             at = _sentence(positions, row["line"])
             message = _short(str(row.get("message", "")), 150)
             notes.append(f"{at} is not valid Python: {message}; that cell was passed over.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from grader.errors import GraderError
 from grader.sandbox.inside import confinement
 
 LEVELS = (confinement.NONE, confinement.PARTIAL, confinement.FULL)
@@ -53,3 +54,18 @@ def why_not_full() -> str:
     if lacking:
         said.append(f"this kernel has no {' and no '.join(lacking)}")
     return ", and ".join(said)
+
+
+def require(level: str, otherwise: str) -> None:
+    """Raise GraderError when this machine can't keep submissions apart that well.
+
+    Args:
+        level: One of `LEVELS`.
+        otherwise: What a user may do all the same.
+    """
+    found, _layers = probe()
+    if LEVELS.index(found) < LEVELS.index(level):
+        raise GraderError(
+            f"submissions can't be confined here as they should be: the isolation level is {found}, "
+            f"{level} is asked for; {why_not_full()}\n{otherwise}"
+        )

@@ -188,11 +188,14 @@ def test_a_call_names_the_part_and_the_line_in_it(frames: Any, said: str) -> Non
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        (Failure("SyntaxError", "invalid syntax", line=5), "Cell 3, line 2 is not valid Python: invalid syntax."),
-        (Failure("SyntaxError", "invalid syntax", line=6), "heads.py, line 1 is not valid Python: invalid syntax."),
-        (Failure("KeyError", "1", (), ((2, "<module>"),)), "Loading the file raised KeyError in cell 1, line 2: 1."),
+        (Failure("SyntaxError", "no", line=5), "Cell 3, line 2 is not valid Python: no."),
+        (Failure("SyntaxError", "no", line=6), "heads.py, line 1 is not valid Python: no."),
+        (
+            Failure("KeyError", "1", (), ((2, "<module>"),)),
+            "Loading the file raised KeyError in cell 1, line 2: 1.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_loading_names_the_part_and_the_line_in_it(failure: Failure, said: str) -> None:
     assert load_message(LoadOutcome("raised", failure=failure), {}, EXERCISE, NOTEBOOK) == said
 
@@ -206,12 +209,16 @@ def test_a_syntax_error_of_the_report_names_the_part() -> None:
 def test_cells_that_ended_early_are_noted() -> None:
     failures = (
         (1, Failure("ZeroDivisionError", "division by zero", (), ((2, "<module>"),))),
+        (1, Failure("ImportError", "no", (), ((2, "<module>"), (8, "<module>")))),
         (4, Failure("SystemExit", "", (), ((4, "<module>"),))),
+        (4, Failure("RecursionError", "too deep")),
     )
+    rest = "the rest of the cell was passed over, the next cells ran."
     assert load_notes(loaded(failures=failures), {}, NOTEBOOK) == (
-        "Cell 1 raised ZeroDivisionError in cell 1, line 2: division by zero; the rest of it was passed over, "
-        "the next cells ran.",
-        "Cell 3 ends with exit in cell 3, line 1; the next cells ran all the same.",
+        f"Cell 1, line 2 raised ZeroDivisionError: division by zero; {rest}",
+        f"Cell 1 raised ImportError in heads.py, line 3: no; {rest}",
+        "Cell 3, line 1 ends the cell with exit; the next cells ran all the same.",
+        f"Cell 3 raised RecursionError: too deep; {rest}",
     )
     # Where the entry point is missing, the message says it all.
     assert load_notes(loaded(failures=failures, callable=False), {}, NOTEBOOK) == ()

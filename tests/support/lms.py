@@ -1,8 +1,8 @@
 """Classes that nobody was in, as learning platforms would hand over what they handed in.
 
-``make("canvas", 1000, source)`` gives a class's files, and what an intake must find in them, by the platform's
-keys. The files have the traps that real ones have: students of the same name, umlauts in both Unicode forms,
-ids with leading zeros, late marks, resubmissions, groups, helper modules and litter.
+``make("canvas", 1000, source)`` gives a class's files, and what an intake must find in them, by the keys of
+the platform. The files have the traps that real ones have: students of the same name, umlauts in both Unicode
+forms, ids with leading zeros, late marks, resubmissions, groups, helper modules and litter.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from support.lms import Expected, MadeClass, tree
 
@@ -63,8 +64,6 @@ def told(reading: Reading) -> dict[str, Expected]:
 
 def assert_all_is_found(made: MadeClass, reading: Reading) -> None:
     """Everybody is found with everything that the platform tells, and each file is somebody's or is told of."""
-    from dataclasses import replace
-
     expected = {key: replace(one, file="", text="") for key, one in made.expected.items()}
     assert told(reading) == expected
     for key, attempt in newest(reading).items():
