@@ -18,8 +18,9 @@ import classes
 sys.path.insert(0, str(classes.ROOT))
 
 from grader.batch import runner as running
+from grader.batch.asking import asked_of
 from grader.exercise.resolve import resolve_pack
-from grader.intake.folders import collect
+from grader.intake.collect import collect
 from grader.intake.submission import Submission
 from grader.judge import submission as judging
 from grader.result import Result
@@ -65,7 +66,7 @@ def main() -> None:
     paths = [
         p for p in sorted(folder.glob("*.py")) if "torch" not in p.read_text() and "banned" not in p.name
     ]
-    submissions = collect(paths, pack.exercise.entry).submissions
+    submissions = collect(paths, asked_of(pack)).submissions
     clock = _Clock()
     clock.watch(judging, "_with_diagnosis", "diagnosis")
     clock.watch(running.Runner, "_follow_up", "follow-up")

@@ -17,8 +17,9 @@ import classes
 sys.path.insert(0, str(classes.ROOT))
 
 from grader.batch import runner as running
+from grader.batch.asking import asked_of
 from grader.exercise.resolve import resolve_pack
-from grader.intake.folders import collect
+from grader.intake.collect import collect
 from grader.judge import submission as judging
 from grader.report.files import write_pages
 from grader.sandbox import analyst, levels, server
@@ -139,7 +140,7 @@ def measure(kind: str, without: str = "") -> dict[str, float]:
 def _run(kind: str, seen: _Stages, out: Path) -> None:
     pack = resolve_pack("mlm_forward", classes.ROOT)
     texts = set(classes.texts(kind))
-    intake = collect([classes.EXAMPLES], pack.exercise.entry)
+    intake = collect([classes.EXAMPLES], asked_of(pack))
     chosen = [s for s in intake.submissions if s.id.startswith("right_") and s.source in texts]
     (out / "students").mkdir()
     (out / "teacher").mkdir()

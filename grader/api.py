@@ -226,6 +226,7 @@ def grade(
             force=force,
             scheduler=scheduler,
             roster=intake.roster if roster is not None else None,
+            missing=intake.missing,
             reports=pages and out is not None,
             weak_isolation=allow_weak_isolation,
         )
@@ -243,9 +244,9 @@ def _pack(exercise: PathLike | None, root: PathLike | None) -> Pack:
 
 
 def _collected(pack: Pack, *paths: PathLike, layout: str | None = None, roster: Path | None = None) -> Intake:
-    from grader.intake.collect import Asked, collect, require_some
+    from grader.batch.asking import asked_of
+    from grader.intake.collect import collect, require_some
 
-    asked = Asked(pack.exercise.entry, pack.exercise.packages, pack.exercise.parameters)
-    intake = collect([Path(path) for path in paths], asked, layout=layout, roster=roster)
+    intake = collect([Path(path) for path in paths], asked_of(pack), layout=layout, roster=roster)
     require_some(intake)
     return intake

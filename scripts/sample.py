@@ -20,15 +20,16 @@ BEGIN, END = "<!-- sample: made by scripts/sample.py -->", "<!-- end of sample -
 
 def make_sample() -> tuple[str, str]:
     """The terminal report and the student page of one worked submission."""
+    from grader.batch.asking import asked_of
     from grader.batch.runner import Runner
     from grader.exercise.resolve import resolve_pack
-    from grader.intake.folders import collect
+    from grader.intake.collect import collect
     from grader.report.html import student_page
     from grader.report.terminal import check_report
     from grader.result import Timing
 
     pack = resolve_pack("mlm_forward", ROOT)
-    submission = collect([SUBMISSION], pack.exercise.entry).submissions[0]
+    submission = collect([SUBMISSION], asked_of(pack)).submissions[0]
     with Runner(pack) as runner:
         result = runner.grade(submission)
     result = replace(

@@ -29,6 +29,7 @@ from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import Samples
 from grader.authoring.secrecy import revealed
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
+from grader.batch.asking import asked_of
 from grader.batch.runner import Runner
 from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
@@ -43,7 +44,7 @@ from grader.exercise.pack import Pack, PackCase
 from grader.exercise.reference import Entry, load_entry
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.yaml_source import Document
-from grader.intake.folders import collect
+from grader.intake.collect import collect
 from grader.judge.cases import judge_case
 from grader.outcomes import StepOutcome
 from grader.validation import (
@@ -406,7 +407,7 @@ class Validator:
         with Runner(self.pack) as runner:
             for one in worked:
                 self.progress(one.path.name)
-                intake = collect([one.path], self.pack.exercise.entry)
+                intake = collect([one.path], asked_of(self.pack))
                 result = runner.grade(intake.submissions[0])
                 if result.status == "grader_fault":
                     raise OwnFaultError(f"{one.file}: {result.message}")

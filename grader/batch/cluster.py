@@ -139,6 +139,8 @@ class _Run:
         self.needed = {name: mine[name] for name in ("grader", "python", "numpy")}
         self.needed["level"] = "" if weak else "full"
         self.open = set(range(len(jobs)))
+        # How many submissions have a result. Jobs are not kept here: the whole class may fill the memory.
+        self.counted = 0
         self.waiting = deque(range(len(jobs)))
         # Jobs on which Dask workers ended: each goes alone, after the others, so that it is known which of
         # them it is.
@@ -226,8 +228,10 @@ class _Run:
                     event = None if len(finished) >= ANSWERS_AT_ONCE else session.events.get_nowait()
                 except queue.Empty:
                     event = None
-            for number, answer in session.fetch(finished):
-                yield from self._take(session, number, answer)
+            for number, ids, answer in session.fetch(finished):
+                for graded in self._take(session, number, ids, answer):
+                    self.counted += 1
+                    yield graded
             self._wait_no_longer()
 
     def _hand_over(self, session: _Session) -> None:
@@ -267,7 +271,7 @@ class _Run:
                 f"Start workers with: dask worker {self.address}"
             )
 
-    def _take(self, session: _Session, number: int, answer: Any) -> Iterator[Graded]:
+    def _take(self, session: _Session, number: int, ids: list[str], answer: Any) -> Iterator[Graded]:
         if number not in self.open:
             return
         if isinstance(answer, BaseException):
@@ -277,7 +281,7 @@ class _Run:
         if what == "graded":
             try:
                 graded = answer_from_bytes(zlib.decompress(data))
-                if [g.record.submission.id for g in graded] != [s.id for s in self.jobs[number].submissions]:
+                if [one.record.submission.id for one in graded] != ids:
                     raise ValueError("it is about other submissions")
             except (zlib.error, ValueError, KeyError, TypeError) as error:
                 yield from self._failed(number, f"the answer of a Dask worker can't be read: {error}")
@@ -351,12 +355,8 @@ class _Run:
         )
 
     def _kept(self) -> str:
-        total = sum(len(job.submissions) for job in self.jobs)
-        left = sum(len(self.jobs[number].submissions) for number in self.open)
-        return (
-            f"{total - left} of {total} submissions are graded and kept, and the same command goes on "
-            "with the others."
-        )
+        are = "submission is" if self.counted == 1 else "submissions are"
+        return f"{self.counted} {are} graded and kept, and the same command goes on with the others."
 
 
 class _Session:
@@ -365,7 +365,7 @@ class _Session:
     Attributes:
         events: What happened, told from Dask's threads: ``done`` with a key, ``workers`` with the threads of
             each, ``lost`` with the reason.
-        flying: The job's number by the key of its task.
+        flying: The job's number and the ids of its submissions, by the key of its task.
         pack_key: The key of the task whose result the pack is.
 
     Raises:
@@ -375,7 +375,7 @@ class _Session:
 
     def __init__(self, run: _Run) -> None:
         self.events: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-        self.flying: dict[str, int] = {}
+        self.flying: dict[str, tuple[int, list[str]]] = {}
         self._futures: dict[str, Future] = {}
         self._heard: set[str] = set()
         self._run = run
@@ -417,13 +417,17 @@ class _Session:
         run = self._run
         key = f"grade-{self._label}-{number}-{tries}-{secrets.token_hex(2)}"
         given = [run.name, run.settings, run.needed, self._pack, job.to_bytes()]
-        self.flying[key] = number
+        self.flying[key] = number, [submission.id for submission in job.submissions]
         future = self._client.submit(eval, GRADE, {"given": given}, key=key, pure=False)
         self._futures[key] = future
         future.add_done_callback(self._hear)
 
-    def fetch(self, keys: Sequence[str]) -> list[tuple[int, Any]]:
-        """The number and the answer of finished tasks, or what was raised. Raises _LostError."""
+    def fetch(self, keys: Sequence[str]) -> list[tuple[int, list[str], Any]]:
+        """Of finished tasks the job's number, its submissions' ids, and the answer or what was raised.
+
+        Raises:
+            _LostError: They can't be fetched.
+        """
         if not keys:
             return []
         futures = [self._futures.pop(key) for key in keys]
@@ -435,9 +439,10 @@ class _Session:
             answers = self._wait(fetch, LOST_S)
         except (OSError, TimeoutError) as error:
             raise _LostError(one_line(error)) from None
+        self._heard.difference_update(keys)
         if any(future.cancelled() for future in futures):
             raise _LostError("its tasks are cancelled")
-        return [(self.flying.pop(key), answer) for key, answer in zip(keys, answers, strict=True)]
+        return [(*self.flying.pop(key), answer) for key, answer in zip(keys, answers, strict=True)]
 
     def close(self, *, lost: bool) -> None:
         """Leave; what is not finished is cancelled. It takes a few seconds at most."""
@@ -475,7 +480,7 @@ class _Session:
         async def limited() -> _T:
             return await asyncio.wait_for(function(), seconds)
 
-        result: _T = self._client.sync(limited)
+        result: _T = self._client.sync(limited, callback_timeout=seconds + RETRY_S)
         return result
 
     async def _watch(self) -> None:

@@ -16,11 +16,13 @@ import grader
 from grader.batch.interrupts import Interrupts
 from grader.batch.jobs import Graded, Job
 from grader.batch.pool import default_workers, grade_all
+from grader.batch.runner import info_of
 from grader.batch.who import find
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Execution, Gradebook, Known, Made, place_of
 from grader.gradebook.lock import hold
+from grader.gradebook.roster import settled
 from grader.intake.ids import with_suffix
 from grader.intake.submission import Submission
 from grader.people import Person
@@ -82,6 +84,7 @@ def grade_class(
     force: bool = False,
     scheduler: str | None = None,
     roster: Sequence[Person] | None = None,
+    missing: Sequence[Person] | None = None,
     reports: bool = True,
     weak_isolation: bool = True,
     notify: Callable[[str], None] = lambda message: None,
@@ -102,6 +105,7 @@ def grade_class(
         force: Run also what is unchanged.
         scheduler: The address of a Dask cluster that grades, in place of this machine.
         roster: The class list; None keeps that of an earlier run.
+        missing: Who of it handed in nothing for certain; by default told by what the submissions tell.
         reports: Make the pages of each submission.
         weak_isolation: Run submissions also where they can't be confined fully.
         notify: Told in a sentence what the user should know while it goes on.
@@ -120,7 +124,8 @@ def grade_class(
             plan.choose(only, faults=faults)
             gradebook.keep_pack(pack.id, pack.data)
             if roster is not None:
-                gradebook.keep_roster(roster)
+                infos = map(info_of, submissions)
+                gradebook.keep_roster(roster if missing is None else settled(roster, missing, infos))
             work = _Work(plan, gradebook, out, interrupts, progress)
             jobs = plan.jobs()
             begin = time.monotonic()

@@ -219,7 +219,7 @@ class Runner:
     ) -> judging.Context:
         return judging.Context(
             pack=self.pack,
-            submission=_info(submission),
+            submission=info_of(submission),
             isolation=isolation or self._isolation,
             notes=submission.notes,
             adjustments=tuple(adjustments),
@@ -359,7 +359,7 @@ class Runner:
         return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
 
 
-def _info(submission: Submission) -> SubmissionInfo:
+def info_of(submission: Submission) -> SubmissionInfo:
     """What the record says of a submission."""
     return SubmissionInfo(
         **{f.name: getattr(submission, f.name) for f in fields(SubmissionInfo) if f.name != "alike"}

@@ -55,6 +55,7 @@ def grade(chosen: argparse.Namespace) -> int:
             force=chosen.force,
             scheduler=chosen.scheduler,
             roster=intake.roster if chosen.roster is not None else None,
+            missing=intake.missing,
             reports=not chosen.no_pages,
             weak_isolation=chosen.allow_weak_isolation,
             notify=progress.say,

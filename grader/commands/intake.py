@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def collected(chosen: argparse.Namespace, pack: Pack) -> Intake:
     """The submissions that a command's paths and options name."""
-    from grader.intake.collect import Asked, collect
+    from grader.batch.asking import asked_of
+    from grader.intake.collect import collect
 
-    asked = Asked(pack.exercise.entry, pack.exercise.packages, pack.exercise.parameters)
     return collect(
         chosen.paths,
-        asked,
+        asked_of(pack),
         layout=getattr(chosen, "layout", None),
         roster=getattr(chosen, "roster", None),
     )

@@ -41,5 +41,19 @@ def not_submitted(roster: Sequence[Person], submissions: Iterable[SubmissionInfo
     return [person for person in roster if not handed_in(person)]
 
 
+def settled(
+    roster: Sequence[Person], missing: Iterable[Person], submissions: Iterable[SubmissionInfo]
+) -> list[Person]:
+    """A roster without those of whom it is in doubt whether they handed in anything.
+
+    Args:
+        roster: Everyone in the class.
+        missing: Who handed in nothing for certain.
+        submissions: All submissions.
+    """
+    doubtful = set(not_submitted(roster, submissions)) - set(missing)
+    return [person for person in roster if person not in doubtful]
+
+
 def _plain(name: str) -> str:
     return " ".join(name.split()).casefold()

@@ -37,6 +37,9 @@ def preview(intake: Intake) -> RenderableType:
     if intake.missing:
         parts += [Text(""), Text(f"{len(intake.missing)} of the roster handed in nothing", style="bold")]
         parts += [_plain(f"  {_person(person)}") for person in intake.missing]
+    if intake.notes:
+        parts += [Text(""), Text("to be looked at", style="bold")]
+        parts += [_plain(f"  {note}") for note in intake.notes]
     if intake.left_out:
         parts += [Text(""), Text("left out", style="bold")]
         parts += [_plain(f"  {left}") for left in intake.left_out]
@@ -58,6 +61,7 @@ def to_dict(intake: Intake) -> dict[str, Any]:
         "layouts": list(intake.layouts),
         "submissions": rows,
         "missing": [vars(person) for person in intake.missing],
+        "notes": list(intake.notes),
         "left_out": [str(left) for left in intake.left_out],
         "problems": list(intake.problems),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -348,13 +348,15 @@ class _Finder:
         self._names = _index(listed, lambda one: [" ".join(_tokens(one.person.name))])
         self._glued = _index(listed, _glued)
         self._groups = _index(listed, lambda one: one.groups)
-        self._handed: defaultdict[str, int] = defaultdict(int)
         # Where no id is one of the roster's, the ids are of another kind and tell nothing.
-        self._same_ids = False
-        for submission in self.submissions:
-            for person in _people(submission):
-                self._handed[" ".join(_tokens(person.name))] += 1
-                self._same_ids |= person.id.casefold() in self._logins
+        handed_in = [person for submission in self.submissions for person in _people(submission)]
+        self._same_ids = any(person.id.casefold() in self._logins for person in handed_in)
+        # How many who handed in lay claim to each person of the roster, by ids or by the name.
+        self._claims: Counter[int] = Counter()
+        for person in handed_in:
+            places = self._by_id(person) or self._by_name(person)
+            if len(places) == 1:
+                self._claims[places[0]] += 1
 
     def completed(self, submission: Submission) -> Submission:
         """A submission with what the roster tells of its people."""
@@ -381,26 +383,60 @@ class _Finder:
 
     def _find(self, person: Person, submission: Submission) -> int | None:
         """The person's place in the roster; what can't be told is noted."""
+        places = self._by_id(person)
+        if len(places) == 1:
+            return places[0]
+        named = [] if places else self._by_name(person)
+        if len(places or named) > 1:
+            several = " or ".join(
+                _told(self.roster.listed[at].person) for at in (places or named)[:MOST_NAMED]
+            )
+            self._doubt(
+                f"{submission.id}: {_told(person)} may be {several} of the roster; it can't be told who, as "
+                "nothing but this is known of them",
+                places or named,
+            )
+            return None
+        if not named:
+            if not self._groups.get(person.name.casefold()):
+                self.strangers.append(_told(person))
+            return None
+        one = self.roster.listed[named[0]]
+        if self._same_ids and person.id and one.person.id and person.id.casefold() not in one.logins:
+            self._doubt(
+                f"{submission.id}: {_told(person)} has the name, but not the id of {_told(one.person)} of "
+                "the roster, and is not taken for the same",
+                named,
+            )
+            return None
+        if self._claims[named[0]] > 1:
+            self._doubt(
+                f"{submission.id}: {self._claims[named[0]]} who handed in may be {_told(one.person)} of the "
+                f"roster; it can't be told whether {_told(person)} is",
+                named,
+            )
+            return None
+        return named[0]
+
+    def _doubt(self, said: str, places: list[int]) -> None:
+        self.problems.append(said)
+        self.unsure |= set(places)
+
+    def _by_id(self, person: Person) -> list[int]:
+        """Who of the roster has the person's ids: one, several, or none."""
         for index, text in (
             (self._platform, person.platform_id),
             (self._logins, person.id),
             (self._logins, person.email),
+            # A list of the teacher's own may know students by the platform's numbers.
+            ({} if self._platform else self._logins, person.platform_id),
         ):
             places = index.get(text.casefold(), []) if text else []
-            if len(places) == 1:
-                return places[0]
             if places:
-                self._doubt(person, submission, places)
-                return None
-        if not self._platform and person.platform_id:
-            places = self._logins.get(person.platform_id.casefold(), [])
-            if len(places) == 1:
-                return places[0]
-        if not person.id and not person.email:
-            places = self._by_words(person.name)
-            if len(places) == 1:
-                return places[0]
-        return self._by_name(person, submission)
+                return places
+        # The name of who is known by a place alone may be a login, or hold one.
+        known = person.id or person.email or person.platform_id
+        return [] if known else self._by_words(person.name)
 
     def _by_words(self, name: str) -> list[int]:
         """Who has a login or a number that is the name, or a word in it."""
@@ -412,42 +448,9 @@ class _Finder:
         # A word without a digit may be a name of somebody else's.
         return sorted({at for w in words if any(map(str.isdigit, w)) for at in self._logins.get(w, [])})
 
-    def _by_name(self, person: Person, submission: Submission) -> int | None:
-        name = " ".join(_tokens(person.name))
-        places = self._names.get(name, []) or self._glued.get(name.replace(" ", ""), [])
-        if not places:
-            if not self._groups.get(person.name.casefold()):
-                self.strangers.append(
-                    _told(person) if person.name == submission.name else f"{_told(person)} of {submission.id}"
-                )
-            return None
-        if len(places) > 1:
-            self._doubt(person, submission, places)
-            return None
-        one = self.roster.listed[places[0]]
-        if self._same_ids and person.id and one.person.id and person.id.casefold() not in one.logins:
-            self.problems.append(
-                f"{submission.id}: {_told(person)} has the name, but not the id of {_told(one.person)} of "
-                "the roster, and is not taken for the same"
-            )
-            self.unsure.add(places[0])
-            return None
-        if self._handed[name] > 1:
-            self.problems.append(
-                f"{submission.id}: {self._handed[name]} who handed in are called {person.name}, and the "
-                f"roster has only {_told(one.person)}; it can't be told who of them it is"
-            )
-            self.unsure.add(places[0])
-            return None
-        return places[0]
-
-    def _doubt(self, person: Person, submission: Submission, places: list[int]) -> None:
-        several = " or ".join(_told(self.roster.listed[at].person) for at in places[:MOST_NAMED])
-        self.problems.append(
-            f"{submission.id}: {_told(person)} may be {several} of the roster; it can't be told who, as "
-            "nothing but this is known of them"
-        )
-        self.unsure |= set(places)
+    def _by_name(self, person: Person) -> list[int]:
+        words = _tokens(person.name)
+        return self._names.get(" ".join(words), []) or self._glued.get("".join(_words(person.name)), [])
 
 
 def _index(listed: Iterable[Listed], keys: Callable[[Listed], Iterable[str]]) -> dict[str, list[int]]:

@@ -20,6 +20,8 @@ FEWEST_NODES = 60
 _SKIPPED = frozenset({ast.Pass, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal})
 # Left out: types in words, positions in a text, and what is told by the other fields.
 _LEFT_OUT = frozenset({"annotation", "returns", "type_comment", "kind", "ctx", "type_ignores", "simple"})
+# Of each kind of node the other fields, as they are met.
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
 def digest(texts: Sequence[Text]) -> str:
@@ -79,7 +81,8 @@ class _Reference:
 
 class _Writer:
     def __init__(self, texts: Sequence[Text]) -> None:
-        self.out: list[str | _Reference] = []
+        self.out: list[str | tuple[_Names, str] | _Reference] = []
+        self._known: dict[tuple[_Names, str], str] = {}
         self.nodes = 0
         self._members: set[str] = set()  # attributes of the program's own making
         self._numbers: dict[object, int] = {}
@@ -127,9 +130,10 @@ class _Writer:
             handler(self, node)
             return
         self.out.append(kind.__name__)
-        for name in node._fields:
-            if name in _LEFT_OUT:
-                continue
+        fields = _FIELDS.get(kind)
+        if fields is None:
+            fields = _FIELDS[kind] = tuple([name for name in node._fields if name not in _LEFT_OUT])
+        for name in fields:
             value = getattr(node, name, None)
             if isinstance(value, ast.AST):
                 self._node(value)
@@ -149,7 +153,7 @@ class _Writer:
     def _name(self, node: ast.Name) -> None:
         if type(node.ctx) is not ast.Load:
             self._names.own.add(node.id)
-        self.out.append(_Reference(self._names, node.id))
+        self.out.append((self._names, node.id))
 
     def _constant(self, node: ast.Constant) -> None:
         self.out.append(f"{type(node.value).__name__} {node.value!r}")
@@ -244,6 +248,11 @@ class _Writer:
                 yield item
             elif isinstance(item, _Reference):
                 yield self._keyword(item) if item.keyword else self._said(item)
+            elif isinstance(item, tuple):
+                said = self._known.get(item)
+                if said is None:
+                    said = self._known[item] = self._said(_Reference(*item))
+                yield said
 
     def _keyword(self, item: _Reference) -> str:
         """The keyword of a call: its name, unless the author chose it."""

@@ -77,7 +77,7 @@ def analyze(
     if len(source) > LONGEST_SOURCE:
         return _unread(source, entry)
     try:
-        bundle = bundles.read(source, parts, module, rules)
+        bundle = bundles.read(source, parts, module)
     except bundles.Broken as error:
         return _with_parts(_broken(error.line, error.column, error.message), parts)
     except (RecursionError, MemoryError, OverflowError):
@@ -88,7 +88,7 @@ def analyze(
     if len(source) * 3 > MOST_NODES and _size(nodes) > MOST_NODES:
         return _with_parts(_unread(source, entry), parts)
     try:
-        program = Program(bundle.main, bundle.modules)
+        program = Program(bundle.main, bundle.modules, lambda root: bundles.may_be_real(root, rules))
     except TooDeep as error:
         column = _column(lines, error.line, error.column)
         return _with_parts(_broken(error.line, column, _TOO_DEEP), parts)

@@ -50,14 +50,13 @@ class Bundle:
         return [piece for piece in self.pieces if piece.error is not None]
 
 
-def read(source: str, parts: Iterable[Part], name: str, rules: Rules) -> Bundle:
+def read(source: str, parts: Iterable[Part], name: str) -> Bundle:
     """Read a text.
 
     Args:
         source: The text.
         parts: Its parts as plain data, or none.
         name: The name of the module as which it runs; empty when it is not known.
-        rules: The rules of the exercise.
 
     Raises:
         Broken: The file is not valid Python.
@@ -68,7 +67,7 @@ def read(source: str, parts: Iterable[Part], name: str, rules: Rules) -> Bundle:
         warnings.simplefilter("ignore")
         listed = list(parts)
         if not listed:
-            return Bundle(_text([_parsed(source)], name, rules), (), ())
+            return Bundle(Text([_parsed(source)], name), (), ())
         pieces = cut(source, listed)
         compile_all(pieces, "<submission>")
         bodies: list[list[ast.stmt]] = []
@@ -82,29 +81,17 @@ def read(source: str, parts: Iterable[Part], name: str, rules: Rules) -> Bundle:
             if piece.kind == MODULE:
                 if _is_real(piece.module.split(".")[0]):
                     continue  # the real module is imported, whatever else has its name
-                modules.append(_text([body], piece.module, rules, package=piece.package, unsure=True))
+                modules.append(Text([body], piece.module, package=piece.package, unsure=True))
             else:
                 bodies.append(body)
-    return Bundle(_text(bodies, name, rules, unsure=cells), modules, pieces)
-
-
-def _text(
-    bodies: Sequence[list[ast.stmt]],
-    name: str,
-    rules: Rules,
-    *,
-    package: bool = False,
-    unsure: bool = False,
-) -> Text:
-    real = bool(name) and _may_be_real(name.split(".")[0], rules)
-    return Text(bodies, name, package=package, unsure=unsure, real=real)
+    return Bundle(Text(bodies, name, unsure=cells), modules, pieces)
 
 
 def _is_real(root: str) -> bool:
     return root in sys.stdlib_module_names or root == "numpy"
 
 
-def _may_be_real(root: str, rules: Rules) -> bool:
+def may_be_real(root: str, rules: Rules) -> bool:
     """Whether a module of that name may be found without the student's files."""
     return (
         _is_real(root)

@@ -1144,7 +1144,7 @@ class Resolver(texts.Scenery):
             wanted = full if whole else full.split(".")[0]
             own = self._own_module(wanted)
             parts.append(own)
-            if own and full.split(".")[0] not in self.program.real:
+            if own and not self.program.is_real(full):
                 continue
             self.imported.append((full, node))
             parts.append(lib(wanted))
@@ -1168,7 +1168,7 @@ class Resolver(texts.Scenery):
                 if rest:
                     own = self._named(node, own, ([".".join(rest)], True), None)
                 parts.append(own)
-                if root not in self.program.real:
+                if not self.program.is_real(root):
                     continue
             self._note(lookup, "", dotted, None)
             self.imported.append((name.split(":")[0].split(".")[0], node))
@@ -1279,7 +1279,7 @@ class Resolver(texts.Scenery):
                 continue
             own = self._own_module(name) if not table.name else ()
             parts.append(own)
-            if own and name.split(".")[0] not in self.program.real:
+            if own and not self.program.is_real(name):
                 continue
             self._note(lookup, table.name, name, None)
             parts.append(lib(f"{table.name}.{name}" if table.name else name))

@@ -50,10 +50,9 @@ class Text:
         package: It is a package's ``__init__.py``.
         bodies: Its statements; those of each cell apart.
         unsure: What it binds after a statement that may raise may stay unbound, and the rest goes on.
-        real: Where it is imported from, a module of that name may be there without it.
     """
 
-    __slots__ = ("bodies", "name", "package", "real", "unsure")
+    __slots__ = ("bodies", "name", "package", "unsure")
 
     def __init__(
         self,
@@ -62,13 +61,11 @@ class Text:
         *,
         package: bool = False,
         unsure: bool = False,
-        real: bool = False,
     ) -> None:
         self.bodies = bodies
         self.name = name
         self.package = package
         self.unsure = unsure
-        self.real = real
 
 
 class Star:
@@ -100,9 +97,12 @@ class Program:
     Args:
         main: The file, or the cells.
         modules: The helper modules.
+        real: Tells whether a top-level module of a name may be there without the student's files.
     """
 
-    def __init__(self, main: Text, modules: Sequence[Text] = ()) -> None:
+    def __init__(
+        self, main: Text, modules: Sequence[Text] = (), real: Callable[[str], bool] = lambda root: False
+    ) -> None:
         self.loads: dict[ast.Name, Load] = {}
         self.reads: dict[str, list[ast.Name]] = {}
         self.callees: set[ast.expr] = set()
@@ -118,7 +118,8 @@ class Program:
         self.stars: list[Star] = []
         self.own_stars: list[Star] = []
         self.modules: dict[str, ModuleScope] = {}
-        self.real: set[str] = set()
+        self._real = real
+        self._known_real: dict[str, bool] = {}
         self.linked = False  # a module of the submission is imported
         self.renamed: dict[str, set[str]] = {}
         self.loose: set[str] = set()
@@ -160,7 +161,13 @@ class Program:
                 self.modules.setdefault(name, ModuleScope(name, package=True))
         if main.name:
             self.modules[main.name] = self.module
-        self.real = {text.name.split(".")[0] for text in (main, *modules) if text.real}
+
+    def is_real(self, name: str) -> bool:
+        """Whether a module of the submission may have the name of one that is there without it."""
+        root = name.split(".")[0]
+        if root not in self._known_real:
+            self._known_real[root] = self._real(root)
+        return self._known_real[root]
 
     def _module(self, scope: ModuleScope, text: Text) -> None:
         self._scope = scope
@@ -678,7 +685,7 @@ class Program:
             if own:
                 self._link("module", alias.asname or root, alias, self.modules[name])
                 self._imports(alias.name)
-            if own and root not in self.real:
+            if own and not self.is_real(root):
                 continue
             self.imports.append((alias.name, node))
             binding = self._bind("import", alias.asname or root, alias, again=own)
@@ -690,7 +697,7 @@ class Program:
         if node.level:
             module = absolute(module, self._home_module) or module
         target = self.modules.get(module)
-        real = target is None or module.split(".")[0] in self.real
+        real = target is None or self.is_real(module)
         if target is not None:
             self._imports(module)
         if real:

@@ -17,7 +17,7 @@ from support.small import RIGHT, freeze_exercise, write_exercise
 from world import World
 
 from grader.batch.runner import Runner
-from grader.intake.folders import collect
+from grader.intake.collect import Asked, collect
 from grader.intake.submission import Submission
 
 Runners = dict[tuple[str, str], Runner]
@@ -289,6 +289,6 @@ def test_submissions_of_one_name_in_folders_keep_apart(tmp_path: Path) -> None:
     for folder in ("a", "A", "a b", "a_b", "a-b", "ä", "..a"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "solution.py").write_text(f"# {folder}\n{RIGHT}", "utf-8")
-    found = collect([tmp_path], "row_scale").submissions
+    found = collect([tmp_path], Asked("row_scale")).submissions
     ids = [s.id for s in found]
     assert len({i.casefold() for i in ids}) == len(ids) >= 6

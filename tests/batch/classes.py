@@ -9,7 +9,7 @@ from typing import Any
 from support.small import MUTATES, RIGHT, WRONG
 
 from grader.batch.jobs import Graded, Job
-from grader.intake.folders import collect
+from grader.intake.collect import Asked, collect
 from grader.intake.submission import Submission
 from grader.result import Result
 from grader.summary import Record
@@ -35,7 +35,7 @@ def write_class(folder: Path, sources: dict[str, str] | None = None) -> list[Sub
 
 
 def submissions_in(folder: Path) -> list[Submission]:
-    return list(collect([folder], "row_scale").submissions)
+    return list(collect([folder], Asked("row_scale")).submissions)
 
 
 def told(result: Result) -> dict[str, Any]:

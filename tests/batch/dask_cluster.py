@@ -60,7 +60,7 @@ class Cluster:
             settings: More of its environment.
             before: Python that it runs first.
         """
-        arguments = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
+        arguments = ["--host", "127.0.0.1", "--port", str(self.port), "--dashboard-address", "127.0.0.1:0"]
         self.scheduler = self._start("scheduler", arguments, settings, before)
 
         def listens() -> bool:
@@ -79,7 +79,7 @@ class Cluster:
     ) -> subprocess.Popen[bytes]:
         """Start one; it joins when it is ready."""
         arguments = [address or self.address, "--host", "127.0.0.1", "--nthreads", str(threads), "--no-nanny"]
-        arguments += ["--no-dashboard", "--local-directory", str(self.folder)]
+        arguments += ["--dashboard-address", "127.0.0.1:0", "--local-directory", str(self.folder)]
         worker = self._start("worker", arguments, settings, before)
         self.workers.append(worker)
         return worker
@@ -89,7 +89,8 @@ class Cluster:
     ) -> subprocess.Popen[bytes]:
         self._started += 1
         code = f"{before}\nfrom distributed.cli.dask_{what} import main\nmain()\n"
-        # What is installed is imported, as on another host, and nothing of this folder or of the tests.
+        # No folder of the tests: nothing that is there is on another host.
+        path = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         with (self.folder / f"{self._started}_{what}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-P", "-c", code, *arguments],
@@ -97,7 +98,7 @@ class Cluster:
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **(settings or {})},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **(settings or {})},
                 start_new_session=True,
             )
 

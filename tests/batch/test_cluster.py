@@ -337,7 +337,7 @@ def test_no_worker_joins(pack: Pack, tmp_path: Path) -> None:
     finally:
         one.close()
     assert len(said) == 1 and f"no worker is at {one.address}" in said[0]
-    for text in ("within 4 s", "0 of 3 submissions are graded", f"dask worker {one.address}"):
+    for text in ("within 4 s", "0 submissions are graded", f"dask worker {one.address}"):
         assert text in str(caught.value)
 
 
@@ -350,7 +350,7 @@ def test_the_scheduler_does_not_come_back(pack: Pack, tmp_path: Path) -> None:
             if len(graded) == 2:
                 assert one.scheduler is not None
                 one.scheduler.kill()
-    assert f"{len(graded)} of 30 submissions are graded and kept" in str(caught.value)
+    assert f"{len(graded)} submissions are graded and kept" in str(caught.value)
 
 
 @pytest.mark.slow
@@ -401,7 +401,7 @@ def test_a_host_that_joins_late_is_asked_too(pack: Pack, tmp_path: Path, before:
             if len(graded) == 1:
                 one.start_worker(before=before)
             assert len(graded) < 600
-    assert f"{len(graded)} of 600 submissions are graded and kept" in str(caught.value)
+    assert f"{len(graded)} submission" in str(caught.value)
 
 
 @pytest.mark.slow
@@ -428,7 +428,7 @@ def test_a_host_on_which_processes_cannot_start_is_named(pack: Pack, tmp_path: P
     try:
         one.start_scheduler()
         one.start_worker(before=before % str(broken.parents[1]))
-        with pytest.raises(GraderError, match=r"can't start what grades.*0 of 6 submissions are graded"):
+        with pytest.raises(GraderError, match=r"can't start what grades.*0 submissions are graded"):
             list(run(pack, jobs_of(right(6)), one.address))
     finally:
         assert one.close() == []

@@ -23,7 +23,8 @@ from grader.batch.runner import Runner
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Known
-from grader.intake.folders import collect, with_suffix
+from grader.intake.collect import Asked, collect
+from grader.intake.ids import with_suffix
 from grader.intake.submission import Submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,7 +149,7 @@ def test_a_gradebook_of_another_exercise_is_refused(pack: Pack, folder: Path, tm
 
 
 def grade_paths(pack: Pack, out: Path, *paths: Path) -> Run:
-    return grade_class(pack, collect(paths, "row_scale").submissions, out, workers=1)
+    return grade_class(pack, collect(paths, Asked("row_scale")).submissions, out, workers=1)
 
 
 def rows(run: Run) -> dict[str, tuple[str, str]]:

@@ -20,10 +20,11 @@ from classes import submissions_in, write_class
 from processes import all_end, below
 from support.small import MUTATES, RIGHT, WRONG, small_pack
 
+from grader.batch.asking import asked_of
 from grader.batch.grading import grade_class
 from grader.exercise.pack import Pack
 from grader.exercise.resolve import resolve_pack
-from grader.intake.folders import collect
+from grader.intake.collect import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 20
@@ -194,7 +195,7 @@ def test_the_real_exercise_killed_twenty_times_ends_in_the_same_gradebook(tmp_pa
     for number, example in enumerate(sorted((ROOT / "submissions" / "mlm_forward").rglob("*.py"))):
         if "torch" not in example.read_text("utf-8"):
             shutil.copy(example, folder / f"{number:03d}_{example.name}")
-    class_ = collect([folder], pack.exercise.entry).submissions
+    class_ = collect([folder], asked_of(pack)).submissions
     grade_class(pack, class_, tmp_path / "undisturbed", workers=2)
     command = [sys.executable, "-m", "grader", "grade", str(folder), "--exercise", str(path)]
     command += ["--workers", "2", "--allow-weak-isolation"]

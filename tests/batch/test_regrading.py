@@ -415,6 +415,9 @@ def test_who_handed_in_nothing_gets_a_row_also_in_later_runs(
         assert len(lines) == 1 + 8 + 1
         assert lines[-1].startswith(",Zoe,not_submitted,,") and "0042,zoe@example.org" in lines[-1]
         assert "Zoe" in (out / "index.html").read_text("utf-8")
+    run(pack, folder, out, roster=[*roster, Person("In Doubt")], missing=roster[1:])
+    text = (out / "gradebook.csv").read_text("utf-8")
+    assert "Zoe" in text and "In Doubt" not in text
     run(pack, folder, out, roster=[])
     assert "Zoe" not in (out / "gradebook.csv").read_text("utf-8")
 
@@ -506,7 +509,12 @@ def test_a_full_disk_in_the_middle_keeps_what_was_graded(
     assert stored < 8
     again = run(pack, folder, out)
     assert counts(again) == (8 - stored, 0, stored)
-    assert by_id(again.results) == by_id(run(pack, folder, tmp_path / "other").results)
+    other = run(pack, folder, tmp_path / "other")
+    # What is known of the layers hangs on whether anything was run before.
+    records = [by_id(one.results) for one in (again, other)]
+    for record in (*records[0].values(), *records[1].values()):
+        del record["isolation"]["layers"]
+    assert records[0] == records[1]
 
 
 # --- Identity -------------------------------------------------------------------------------------

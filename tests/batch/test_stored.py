@@ -21,7 +21,7 @@ from grader.batch.jobs import join, split
 from grader.batch.runner import Runner
 from grader.batch.stored import Ran, SmallCalls
 from grader.exercise.pack import Pack
-from grader.intake.folders import collect
+from grader.intake.collect import Asked, collect
 from grader.intake.submission import Submission
 from grader.outcomes import (
     ArrayValue,
@@ -307,7 +307,7 @@ def examples() -> list[Any]:
 
 @pytest.mark.parametrize("path", examples())
 def test_worked_examples_are_judged_the_same_and_take_little_room(mlm_runner: Runner, path: Path) -> None:
-    (one,) = collect([path], "mlm_forward").submissions
+    (one,) = collect([path], Asked("mlm_forward")).submissions
     data = assert_same_after_storing(mlm_runner, one)
     assert len(data) < 60_000
 
@@ -365,7 +365,7 @@ def test_worked_examples_are_judged_again_without_being_run(mlm_pack: Pack, mlm_
     other = changed(mlm_pack, **CHANGES["points"], **CHANGES["hint"])
     with Runner(other) as judging, Runner(other) as grading:
         for name in QUICK:
-            (one,) = collect([EXAMPLES / f"{name}.py"], "mlm_forward").submissions
+            (one,) = collect([EXAMPLES / f"{name}.py"], Asked("mlm_forward")).submissions
             again = judging.judge(one, Ran.from_bytes(mlm_runner.run(one).to_bytes()))
             assert told(again) == told(grading.grade(one)), name
         assert not judging._servers, "something was started"

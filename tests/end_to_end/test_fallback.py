@@ -16,9 +16,10 @@ import pytest
 from handed_in import SUBMISSIONS
 from support.commands import ROOT, grader
 
+from grader.batch.asking import asked_of
 from grader.batch.runner import Runner
 from grader.exercise.cache import cached_pack
-from grader.intake.folders import collect
+from grader.intake.collect import collect
 from grader.result import Result
 from grader.sandbox.levels import WATCHED, WITHOUT
 
@@ -52,7 +53,7 @@ def runners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runner, 
 
 def both(runners: tuple[Runner, Runner], path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Result]:
     forking, spawning = runners
-    (submission,) = collect([path], forking.pack.exercise.entry).submissions
+    (submission,) = collect([path], asked_of(forking.pack)).submissions
     forked = forking.grade(submission)
     # It is asked for when a kind of server is needed for the first time.
     monkeypatch.setenv(WITHOUT, "fork")

@@ -205,6 +205,7 @@ def test_a_long_hostile_text_is_read_once(piece: str) -> None:
         ),
         # As Python reads them since 3.12.
         *("f'{\n%y\n}'", "f'{x[\n%y\n]}'", "rf'\\{x[\n%y\n]}'", "f'{f'{\n%y\n}'}'", "f'{x['a']}' '''\n%y'''"),
+        *("f'''{x:#x}\n%y'''", "f'''{x:'>3}\n%y'''"),
         *("f'{x:{\n%y\n}}'", "f'{x  # }\n%y\n}'", "t'{\n%y\n}'"),
     ],
 )
@@ -212,6 +213,17 @@ def test_what_stands_within_strings_and_brackets_stays(text: str) -> None:
     for before, after in (("", ""), ("z = ", ""), ("f(", ")"), ("", "  # '''"), ("q = '' + ", " + f'{x}'")):
         cell = f"{before}{text}{after}\n"
         assert plain(f"{cell}%who\n{cell}").text == f"{cell}pass  # %who\n{cell}"
+
+
+@pytest.mark.parametrize("text", ["'x", "f'x", "f'{x:>3", 'rb"x', "x = y + 'it?", "f'it?"])
+def test_a_string_that_is_left_open_ends_with_its_line(text: str) -> None:
+    assert plain(f"{text}\n%who\n").text == f"{text}\npass  # %who\n"
+
+
+def test_magics_within_magics_end_somewhere() -> None:
+    assert plain("%%time\n" * 7).text == "# %%time\n" * 5 + "pass  # %%time\n" * 2
+    assert plain("%time " * 5 + "f(x)").text == "f(x)"
+    assert plain("%time " * 6 + "f(x)").text == f"pass  # {'%time ' * 6}f(x)"
 
 
 # --- what goes --------------------------------------------------------------------------------
@@ -250,6 +262,8 @@ def test_what_stands_within_strings_and_brackets_stays(text: str) -> None:
         ("%time f('''", "pass  # %time f('''"),
         ("%time f('x", "pass  # %time f('x"),
         ("%time f(f'x", "pass  # %time f(f'x"),
+        ("%time 'x", "pass  # %time 'x"),
+        ("%time f'x", "pass  # %time f'x"),
         ("%time !ls", "pass  # %time !ls"),
         ("%time for i in x:", "pass  # %time for i in x:"),
         ("%timeit -z f(x)", "pass  # %timeit -z f(x)"),

@@ -267,7 +267,7 @@ def test_two_who_handed_in_under_one_name_of_the_roster_are_told(tmp_path: Path)
     matched = match(roster(tmp_path, CLASS), [handed("a", Person("Ann Ash")), handed("b", Person("ash ann"))])
     assert [s.people[0].id for s in matched.submissions] == ["", ""]
     assert len(matched.problems) == 2
-    assert "2 who handed in are called" in matched.problems[0]
+    assert "2 who handed in may be Ann Ash (001) of the roster" in matched.problems[0]
     assert ANN not in matched.missing
 
 

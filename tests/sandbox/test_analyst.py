@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sandbox_runs import Meddled, run
 
 from grader.exercise.source import load
-from grader.intake.folders import collect
+from grader.intake.collect import Asked, collect
 from grader.policy.analysis import analyze
 from grader.policy.rules import Rules
 from grader.sandbox import analyst as analyst_module
@@ -87,7 +87,7 @@ def pid_of(analyst: Analyst) -> int:
 def test_every_worked_submission_gets_the_report_of_the_policy_check(
     shared_analyst: Analyst, rules: Rules
 ) -> None:
-    submissions = collect([ROOT / "submissions" / "mlm_forward"], ENTRY).submissions
+    submissions = collect([ROOT / "submissions" / "mlm_forward"], Asked(ENTRY)).submissions
     assert len(submissions) > 50
     findings = 0
     for submission in submissions:

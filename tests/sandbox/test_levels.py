@@ -18,7 +18,7 @@ from grader.exercise import pack as packs
 from grader.exercise.build import build_pack
 from grader.exercise.pack import Pack
 from grader.exercise.source import load
-from grader.intake.folders import collect
+from grader.intake.collect import Asked, collect
 from grader.sandbox import levels
 from grader.sandbox.inside import confinement, landlock, seccomp
 from grader.sandbox.inside.server import WARM, WARM_WITHOUT_FILES
@@ -216,7 +216,7 @@ def forward() -> Pack:
 def test_right_solutions_keep_full_marks_at_every_level(forward: Pack, without: str) -> None:
     submissions = [
         s
-        for s in collect([ROOT / "submissions" / "mlm_forward"], "mlm_forward").submissions
+        for s in collect([ROOT / "submissions" / "mlm_forward"], Asked("mlm_forward")).submissions
         if s.name.startswith("right_") and not re.search(r"^\s*(import|from) torch\b", s.source or "", re.M)
     ]
     assert len(submissions) >= 10

@@ -10,20 +10,15 @@ Facts, from exports as tools of others read them (there is no public source):
 - ``:results:`` holds the whole output of the autograder and may be much longer than all the rest.
 - Ruby writes quoted text whose closing quote stands at the start of a line, and a large export may consist of
   several documents with ``...`` between them.
-
-The YAML is read event by event: no tag makes an object, an alias is the one value that it names, what is not
-needed is skipped, and every value stays text, so that ids keep their leading zeros.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
-
-import yaml
 
 from grader.intake.layouts.attempts import Attempt, Reading
 from grader.intake.layouts.levels import Top, composed, handed, identity, left, shown, top, within
@@ -37,14 +32,9 @@ expected = "folders called submission_ID beside submission_metadata.yml"
 
 METADATA = "submission_metadata.yml"
 MAX_BYTES = 256 << 20
-MAX_DEPTH = 12
 _FOLDER = re.compile(r"submission_([0-9]+)")
-_END = re.compile(r"^\.\.\.[ \t]*\r?$", re.MULTILINE)
-_SKIPPED = frozenset({"results", "history"})
-_NOTHING = frozenset({"", "~", "null", "Null", "NULL"})
 _YES = frozenset({"true", "yes", "late", "1"})
 _NO = frozenset({"false", "no", "0", "00:00:00", "on time"})
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -147,16 +137,17 @@ def _metadata(tree: Tree, seen: Top) -> tuple[dict[str, _Told], list[str]]:
     if entry is None:
         missing = f"{tree.shown} holds no {METADATA}, so that names are not known; download the export again"
         return {}, [missing]
+    # Most of what is taken in needs no YAML.
+    from grader.intake.layouts import ruby_yaml
+
     try:
         text = entry.read(MAX_BYTES).decode("utf-8-sig", "replace")
-        known = dict(_entries(text))
+        known = dict(_entries(ruby_yaml.documents(text)))
     except UnreadableError as error:
         return {}, [f"{shown(entry)}, which tells who handed in what: {error}"]
-    except yaml.YAMLError as error:
-        mark: Any = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        what = getattr(error, "problem", None) or "can't be read as YAML"
-        return {}, [f"{shown(entry)}{line}, which tells who handed in what, is damaged: {what}"]
+    except ruby_yaml.DamagedError as error:
+        line = f", line {error.line}" if error.line else ""
+        return {}, [f"{shown(entry)}{line}, which tells who handed in what, is damaged: {error}"]
     if not known:
         return {}, [
             f"{shown(entry)} tells of no submission; expected one entry for each folder submission_ID"
@@ -164,9 +155,9 @@ def _metadata(tree: Tree, seen: Top) -> tuple[dict[str, _Told], list[str]]:
     return known, []
 
 
-def _entries(text: str) -> Iterator[tuple[str, _Told]]:
-    """Each submission's key and what is told of it. Raises yaml.YAMLError."""
-    for document in _documents(text):
+def _entries(documents: Iterable[Any]) -> Iterator[tuple[str, _Told]]:
+    """Each submission's key and what is told of it."""
+    for document in documents:
         if not isinstance(document, dict):
             continue
         for key, value in document.items():
@@ -192,60 +183,3 @@ def _one(value: dict[str, Any]) -> _Told:
 
 def _text(value: Any) -> str:
     return composed(value.strip()) if isinstance(value, str) else ""
-
-
-def _documents(text: str) -> Iterator[Any]:
-    reader = _Reader(text)
-    for event in reader.events:
-        if isinstance(event, yaml.DocumentStartEvent):
-            yield reader.node(next(reader.events), 0)
-
-
-class _Reader:
-    """YAML as dictionaries, lists and text; keys without the colons of Ruby's symbols."""
-
-    def __init__(self, text: str) -> None:
-        # PyYAML wants a start of each document but the first. In the same line, lines keep their numbers.
-        text = _END.sub("---", text)
-        self.events: Iterator[Any] = iter(yaml.parse(text, Loader=_Loader))
-        self._named: dict[str, Any] = {}
-
-    def node(self, event: Any, depth: int) -> Any:
-        if isinstance(event, yaml.AliasEvent):
-            return self._named.get(str(event.anchor), "")
-        value: Any
-        if isinstance(event, yaml.ScalarEvent):
-            plain = event.style is None or event.style == ""
-            value = "" if plain and event.value in _NOTHING else event.value
-        elif depth > MAX_DEPTH:
-            return self.skip(event)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            value = []
-            while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
-                value.append(self.node(item, depth + 1))
-        else:
-            value = {}
-            while not isinstance(item := next(self.events), yaml.MappingEndEvent):
-                key = self.node(item, depth + 1)
-                key = key.strip(":") if isinstance(key, str) else ""
-                unneeded = key in _SKIPPED and depth == 1
-                item = next(self.events)
-                value[key] = self.skip(item) if unneeded else self.node(item, depth + 1)
-        if event.anchor is not None:
-            self._named[event.anchor] = value
-        return value
-
-    def skip(self, event: Any) -> str:
-        """Go past a node; text in it that has a name may be meant by an alias later."""
-        depth = 0
-        while True:
-            if isinstance(event, yaml.ScalarEvent):
-                if event.anchor is not None:
-                    self._named[event.anchor] = event.value
-            elif isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            if depth == 0:
-                return ""
-            event = next(self.events)

@@ -63,7 +63,7 @@ def told(reading: Reading) -> dict[str, Expected]:
 
 
 def assert_all_is_found(made: MadeClass, reading: Reading) -> None:
-    """Everybody is found with everything that the platform tells, and each file is somebody's or is told of."""
+    """Everybody is found with everything that the platform tells, and no file is two attempts'."""
     expected = {key: replace(one, file="", text="") for key, one in made.expected.items()}
     assert told(reading) == expected
     for key, attempt in newest(reading).items():

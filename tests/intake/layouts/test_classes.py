@@ -63,14 +63,16 @@ def test_files_of_the_teacher_beside_a_class_are_left_out_and_told(layout: str, 
     assert_all_is_found(made, reading)
     told = {left.path.rpartition("/")[2]: left.reason for left in reading.left_out}
     assert set(beside) <= set(told)
-    outside = make(layout, 12, source, style).wrapped("inner", *((made.name,) if layout == "classroom" else ()))
+    outside = make(layout, 12, source, style).wrapped(
+        "inner", *((made.name,) if layout == "classroom" else ())
+    )
     outside = replace(outside, files=outside.files | {"reference.py": "x = 1\n"})
     assert recognize(outside.tree()) == layout
     reading = read(outside.tree(), layout)
     assert_all_is_found(made, reading)
-    assert [left.reason for left in reading.left_out if left.path.endswith("/reference.py")] == [
-        f"it lies outside of {made.name if layout == 'classroom' else 'inner'}, which holds what was handed in"
-    ]
+    (reason,) = [left.reason for left in reading.left_out if left.path.endswith("/reference.py")]
+    inner = made.name if layout == "classroom" else "inner"
+    assert reason == f"it lies outside of {inner}, which holds what was handed in"
 
 
 @pytest.mark.parametrize(("layout", "style"), VARIANTS)
@@ -152,14 +154,16 @@ def test_a_download_beside_other_folders_is_told() -> None:
     assert recognize(found) == "plain"
     (problem,) = read(found, "plain").problems
     assert problem == (
-        "/downloads/week 3/submissions looks like a download of Canvas, but is taken for one student's folder "
-        "because of what lies beside it; name it by itself"
+        "/downloads/week 3/submissions looks like a download of Canvas, but is taken for one student's "
+        "folder because of what lies beside it; name it by itself"
     )
 
 
 # --- any name --------------------------------------------------------------------------------------
 
-LETTERS = st.characters(codec="utf-8", categories=["L", "Mn", "Nd", "Pd", "Zs", "Po"], exclude_characters="/\\:*?\"<>|&`'")
+LETTERS = st.characters(
+    codec="utf-8", categories=["L", "Mn", "Nd", "Pd", "Zs", "Po"], exclude_characters="/\\:*?\"<>|&`'"
+)
 PERSON = st.text(LETTERS, min_size=1, max_size=20).filter(
     lambda name: any(c.isalpha() for c in name) and not name.startswith(".") and name == name.strip()
 )

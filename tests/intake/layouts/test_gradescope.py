@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,9 +43,22 @@ def test_an_entry_tells_who_and_when() -> None:
 
 @pytest.mark.parametrize(
     ("sid", "told"),
-    [("'00123'", "00123"), ('"00123"', "00123"), ("00123", "00123"), ("333", "333"), ("0x1f", "0x1f")]
-    + [("1e5", "1e5"), ("", ""), ("''", ""), ("~", ""), ("null", ""), ("'null'", "null"), ("on", "on")]
-    + [("!ruby/object:Object 7", "7"), ("!!python/name:os.system x", "x"), ("2026-01-01", "2026-01-01")],
+    [
+        ("'00123'", "00123"),
+        ('"00123"', "00123"),
+        ("00123", "00123"),
+        ("0x1f", "0x1f"),
+        ("1e5", "1e5"),
+        ("on", "on"),
+        ("2026-01-01", "2026-01-01"),
+        ("", ""),
+        ("''", ""),
+        ("~", ""),
+        ("null", ""),
+        ("'null'", "null"),
+        ("!ruby/object:Object 7", "7"),
+        ("!!python/name:os.system x", "x"),
+    ],
 )
 def test_ids_stay_the_text_that_they_are(sid: str, told: str) -> None:
     assert only(export(ONE.replace("'00123'", sid))).people[0].id == told
@@ -51,11 +66,13 @@ def test_ids_stay_the_text_that_they_are(sid: str, told: str) -> None:
 
 def test_keys_may_be_words() -> None:
     words = ONE.replace("  :", "  ").replace("- :", "- ")
-    assert only(export(words)) .people == only(export(ONE)).people
+    assert only(export(words)).people == only(export(ONE)).people
 
 
 def test_a_groups_work_is_one_attempt_with_its_members() -> None:
-    group = ONE.replace("  :created", "  - :name: Bob Roe\n    :sid:\n    :email: bob@school.example\n  :created")
+    group = ONE.replace(
+        "  :created", "  - :name: Bob Roe\n    :sid:\n    :email: bob@school.example\n  :created"
+    )
     attempt = only(export(group))
     assert attempt.key == "bob@school.example+jane@school.example"
     assert attempt.name == "Jane Doe, Bob Roe"
@@ -84,8 +101,14 @@ def test_an_id_that_two_names_share_makes_no_two_students_one() -> None:
 
 @pytest.mark.parametrize(
     ("more", "late"),
-    [(":late: true", True), (":late: false", False), (":lateness: '00:00:00'", False)]
-    + [(":lateness: '01:12:00'", True), (":status: late", True), (":status: processed", None)],
+    [
+        (":late: true", True),
+        (":late: false", False),
+        (":lateness: '00:00:00'", False),
+        (":lateness: '01:12:00'", True),
+        (":status: late", True),
+        (":status: processed", None),
+    ],
 )
 def test_a_late_mark_is_taken_where_there_is_one(more: str, late: bool | None) -> None:
     assert only(export(ONE.replace(":status: processed", more))).late is late
@@ -97,9 +120,13 @@ def test_an_entry_without_a_folder_and_a_folder_without_an_entry_are_told() -> N
     assert keys(reading) == ["jane@school.example", "submission_13"]
     unknown = reading.attempts[1]
     assert (unknown.name, unknown.people) == ("submission_13", (Person("submission_13", platform_id="13"),))
-    assert reading.problems == (
-        f"{METADATA} doesn't tell who handed in submission_13; the folder's name stands for a name",
-        f"{METADATA} tells of submission_12 by Bob Doe, but there is no such folder; download the export again",
+    unknown_is_told, missing_is_told = reading.problems
+    assert unknown_is_told == (
+        f"{METADATA} doesn't tell who handed in submission_13; the folder's name stands for a name"
+    )
+    assert missing_is_told == (
+        f"{METADATA} tells of submission_12 by Bob Doe, but there is no such folder; "
+        "download the export again"
     )
     (left,) = reading.left_out
     assert left.path.endswith("/other/solution.py")
@@ -110,7 +137,7 @@ def test_an_entry_without_a_folder_and_a_folder_without_an_entry_are_told() -> N
     ("metadata", "problem"),
     [
         (":\n  : :\n :::bad", "is damaged: "),
-        ("- just\n- a list\n", "tells of no submission; expected an entry for each folder submission_ID"),
+        ("- just\n- a list\n", "tells of no submission; expected one entry for each folder submission_ID"),
         ("", "tells of no submission"),
         ("submission_11: 3\n", "tells of no submission"),
         ("submission_11:\n  :score: 3\n", "tells of no submission"),
@@ -135,9 +162,13 @@ def test_metadata_that_are_too_long_are_told(monkeypatch: pytest.MonkeyPatch) ->
 def test_aliases_are_the_values_that_they_name_and_never_a_bomb() -> None:
     named = ONE.replace("Jane Doe", "&1 Jane Doe").replace("'00123'", "*1")
     assert only(export(named)).people[0].id == "Jane Doe"
-    hidden = ONE.replace("  :submitters:", "  :results:\n    out: &9 Jim\n  :submitters:").replace("Jane Doe", "*9")
+    hidden = ONE.replace("  :submitters:", "  :results:\n    out: &9 Jim\n  :submitters:").replace(
+        "Jane Doe", "*9"
+    )
     assert only(export(hidden)).name == "Jim"
-    bomb = "a: &a [x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefghij", "bcdefghijk", strict=True))
+    bomb = "a: &a [x]\n" + "".join(
+        f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
+    )
     assert only(export(ONE + bomb)).name == "Jane Doe"
     assert only(export(ONE + "loop: &l [*l]\nnone: *missing\n")).name == "Jane Doe"
 
@@ -174,9 +205,10 @@ def test_without_metadata_the_outer_folders_name_has_to_tell() -> None:
     assert recognize(tree("week 3", files)) == "plain"
     reading = read(tree("assignment_99_export", files), "gradescope")
     assert keys(reading) == ["submission_11"]
-    assert reading.problems == (
+    (problem,) = reading.problems
+    assert problem == (
         f"/downloads/assignment_99_export holds no {METADATA}, so that names are not known; "
-        "download the export again",
+        "download the export again"
     )
 
 
@@ -185,11 +217,13 @@ def test_no_text_makes_the_reading_fail(text: str) -> None:
     assert "submission_11" in {attempt.label for attempt in export(text).attempts}
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"]), min_size=1, max_size=30))
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"]), min_size=1, max_size=30
+    )
+)
 def test_any_name_is_read_as_it_was_written(name: str) -> None:
     quoted = "'" + name.replace("'", "''") + "'"
     if name.strip() and "\u2028" not in name and "\u2029" not in name and "\ufeff" not in name:
-        import unicodedata
-
         attempt = only(export(ONE.replace("Jane Doe", quoted)))
         assert attempt.name == unicodedata.normalize("NFC", name.strip())

@@ -45,7 +45,9 @@ def test_files_and_typed_text_are_one_attempt() -> None:
     assert (names(attempt), attempt.notes) == (["onlinetext.html", "solution.py"], ())
 
 
-@pytest.mark.parametrize("path", [f"{ONLINE}/onlinetext.html", f"{ONLINE}_/x.html", f"{ONLINE}_onlinetext.html"])
+@pytest.mark.parametrize(
+    "path", [f"{ONLINE}/onlinetext.html", f"{ONLINE}_/x.html", f"{ONLINE}_onlinetext.html"]
+)
 def test_typed_code_alone_is_taken(path: str) -> None:
     page = "<html><body><pre>def f(x):\n    return x\n</pre><p>Bye</p></body></html>"
     attempt = only(reading_of("moodle", {f"Jane Doe_77_{path}": page}))
