@@ -1,9 +1,7 @@
 """An autograder for exercises in which a student writes a numeric function."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported here: ``python -m grader`` begins with this file, in a folder that may hold a typing.py.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from grader.api import check, grade
 
@@ -11,7 +9,7 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "check", "grade"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # The command line imports this package at every start; what it doesn't need stays out.
     if name in ("check", "grade"):
         from grader import api
