@@ -25,7 +25,7 @@ from grader.intake.text import MAX_BYTES
 from grader.intake.tree import LINK, MAX_FOLDER_DEPTH
 from grader.people import Person
 from tests.intake.made import tarred, write_files, zipped
-from tests.support import lms
+from support import lms
 
 Packer = Callable[[Mapping[str, bytes]], bytes]
 

@@ -67,7 +67,8 @@ def _start(name: str, seen: Top) -> str:
     if outer != "-" and any(_login(folder, outer) for folder in seen.folders):
         return outer
     same = common_start(seen.filled)
-    return same[: same.rfind("-") + 1]
+    # No assignment's name is empty.
+    return same[: same.rfind("-") + 1] if same.rfind("-") > 0 else ""
 
 
 def _login(folder: str, start: str) -> str:

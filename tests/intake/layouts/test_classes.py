@@ -125,6 +125,8 @@ def test_an_empty_folder_is_told(layout: str) -> None:
         ["Ann_1_submission/solution.py", "Bob_2_submission/solution.py"],
         ["1 - Ann - draft/solution.py", "2 - Bob - final/solution.py"],
         ["student-01/solution.py", "student-02/solution.py"],
+        ["-ann/solution.py"],
+        ["-ann/solution.py", "-bob/solution.py"],
         ["hw1-ann/solution.py", "hw1-bob/solution.py", "hw1-cid/.gitignore"],
         ["submission_1/solution.py", "submission_2/solution.py"],
         ["ann/submission_metadata.yml", "bob/solution.py"],

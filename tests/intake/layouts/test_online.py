@@ -44,7 +44,14 @@ def test_the_heading_of_a_page_is_no_code() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["", "See my mail.", "<p>I import this</p>", "<script>def f(x): pass</script><p>x</p>", "<p>x = 3</p>"],
+    [
+        "",
+        "See my mail.",
+        "<p>I import this</p>",
+        "<script>def f(x): pass</script><p>x</p>",
+        "<p>x</p><!-- <p>def f(x): pass</p> -->",
+        "<p>x = 3</p>",
+    ],
 )
 def test_what_defines_nothing_is_no_code(page: str) -> None:
     assert code_of(page) == ""
