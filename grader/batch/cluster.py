@@ -323,7 +323,8 @@ class _Run:
 
     def _failed(self, number: int, why: str, *, suspect: bool = False) -> Iterator[Graded]:
         self.tries[number] += 1
-        if self.tries[number] < MAX_TRIES:
+        # Of several jobs that Dask workers held when they ended none is to blame before it was there alone.
+        if number not in self.suspects if suspect else self.tries[number] < MAX_TRIES:
             self._again(number, suspect=suspect)
             return
         self._done(number)
@@ -401,7 +402,7 @@ class _Session:
 
         try:
             workers = self._wait(ask, LOST_S)
-        except (OSError, TimeoutError) as error:
+        except Exception as error:
             raise _NoSchedulerError(one_line(error)) from None
         said = []
         for address, about in sorted(workers.items()):
@@ -437,7 +438,7 @@ class _Session:
 
         try:
             answers = self._wait(fetch, LOST_S)
-        except (OSError, TimeoutError) as error:
+        except Exception as error:
             raise _LostError(one_line(error)) from None
         self._heard.difference_update(keys)
         if any(future.cancelled() for future in futures):

@@ -10,17 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from grader.errors import GraderError
 from grader.intake.archives import HEAD, OTHER_FORMATS, archive_kind, expand, is_archive, open_tree
 from grader.intake.asked import Asked
 from grader.intake.choose import Chosen, choose
 from grader.intake.ids import submission_id, with_suffix
-from grader.intake.layouts import LAYOUTS, Attempt, Reading, read, recognize
-from grader.intake.layouts.levels import is_work
-from grader.intake.layouts.plain import stem
-from grader.intake.roster import match, read_roster
+from grader.intake.layouts.attempts import Attempt, Reading
+from grader.intake.layouts.levels import is_work, stem
 from grader.intake.samples import Counts, is_samples, opener, read_samples
 from grader.intake.submission import Submission
 from grader.intake.tree import (
@@ -35,11 +33,13 @@ from grader.intake.tree import (
 )
 from grader.people import Person
 
+if TYPE_CHECKING:
+    from grader.intake.roster import Roster
+
 __all__ = ["Asked", "Intake", "collect", "require_some"]
 
 PLAIN = "plain"
 SAMPLES = "samples"
-NAMES = (*LAYOUTS, SAMPLES)
 # A file of samples within an archive has to be in memory as a whole.
 MAX_SAMPLES_FILE = 1 << 30
 MAX_NOTES = 5
@@ -87,31 +87,52 @@ def collect(
     Raises:
         GraderError: There is no such layout, or the roster can't be read.
     """
-    if layout is not None and layout not in NAMES:
-        near = difflib.get_close_matches(layout, NAMES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise GraderError(f"there is no layout {layout!r}; {hint}known layouts: {', '.join(NAMES)}")
-    listed = read_roster(roster) if roster is not None else None
+    if layout is not None:
+        _require_layout(layout)
+    # The roster first: when it can't be read, nothing else is worth the wait.
+    listed = _listed(roster) if roster is not None else None
     search = _Search(asked, layout)
     search.add(paths)
     submissions = _submissions(search, asked)
-    if listed is None:
-        missing: tuple[Person, ...] = ()
-        people: tuple[Person, ...] = ()
-    else:
-        matched = match(listed, submissions)
-        submissions, missing, people = list(matched.submissions), matched.missing, listed.people
-        search.problems += matched.problems
-        search.notes += matched.notes
+    missing: tuple[Person, ...] = ()
+    if listed is not None:
+        submissions, missing = _matched(listed, submissions, search)
     return Intake(
         tuple(sorted(submissions, key=lambda s: s.id)),
         tuple(search.problems),
         tuple(str(left) for left in search.left_out),
         tuple(dict.fromkeys(found.layout for found in search.found)),
         missing,
-        people,
+        listed.people if listed is not None else (),
         tuple(search.notes),
     )
+
+
+def _listed(path: Path) -> Roster:
+    from grader.intake.roster import read_roster
+
+    return read_roster(path)
+
+
+def _matched(
+    roster: Roster, submissions: list[Submission], search: _Search
+) -> tuple[list[Submission], tuple[Person, ...]]:
+    from grader.intake.roster import match
+
+    matched = match(roster, submissions)
+    search.problems += matched.problems
+    search.notes += matched.notes
+    return list(matched.submissions), matched.missing
+
+
+def _require_layout(name: str) -> None:
+    from grader.intake.layouts.recognition import LAYOUTS
+
+    names = (*LAYOUTS, SAMPLES)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise GraderError(f"there is no layout {name!r}; {hint}known layouts: {', '.join(names)}")
 
 
 def require_some(intake: Intake) -> None:
@@ -135,6 +156,24 @@ class _Found:
     def key(self) -> str:
         """Who it is in every run; empty where only its place tells."""
         return "" if self.attempt.located else f"{self.layout}:{self.attempt.key}"
+
+
+# A file that is named by itself needs neither the platforms' layouts nor rosters: `grader check` is to begin
+# at once.
+
+
+def _recognize(tree: Tree) -> str:
+    """As `grader.intake.layouts.recognition.recognize`."""
+    from grader.intake.layouts import recognition
+
+    return recognition.recognize(tree)
+
+
+def _read(tree: Tree, layout: str, entry: str) -> Reading:
+    """As `grader.intake.layouts.recognition.read`."""
+    from grader.intake.layouts import recognition
+
+    return recognition.read(tree, layout, entry)
 
 
 class _Search:
@@ -189,7 +228,7 @@ class _Search:
         for folder, paths in loose.items():
             tree = _loose_tree(folder, paths)
             forced = self._layout not in (None, PLAIN)
-            if forced or (self._layout is None and len(paths) > 1 and recognize(tree) != PLAIN):
+            if forced or (self._layout is None and len(paths) > 1 and _recognize(tree) != PLAIN):
                 found[folder] = tree
         return found
 
@@ -225,11 +264,11 @@ class _Search:
         self._tree(tree, str(path), students=students)
 
     def _tree(self, tree: Tree, shown: str, *, students: bool = False) -> None:
-        layout = self._layout or recognize(tree)
+        layout = self._layout or _recognize(tree)
         if layout == SAMPLES or (self._layout is None and layout == PLAIN and _only_samples(tree)):
             self._samples_in(tree)
             return
-        reading = read(tree, layout, self._asked.entry)
+        reading = _read(tree, layout, self._asked.entry)
         if layout == PLAIN:
             inner = _inner_download(tree, reading) if self._layout is None else None
             if inner is not None:
@@ -297,7 +336,7 @@ def _inner_download(tree: Tree, reading: Reading) -> Path | None:
     if path.is_symlink() or not path.is_file() or not _is_archive_file(path):
         return None
     try:
-        return path if recognize(open_tree(path)) != PLAIN else None
+        return path if _recognize(open_tree(path)) != PLAIN else None
     except UnreadableError:
         return None
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from classes import submissions_in, write_class
 from processes import all_end, below
+from support import lms
 from support.small import MUTATES, RIGHT, WRONG, small_pack
 
 from grader.batch.asking import asked_of
@@ -65,10 +66,11 @@ def begun_by(pid: int, out: Path) -> bool:
 class _Disturbed:
     """The same command again and again, each time ended somewhere in the middle."""
 
-    def __init__(self, command: list[str], out: Path, size: int) -> None:
+    def __init__(self, command: list[str], out: Path, size: int, stride: int = 5) -> None:
         self.command = [*command, "--out", str(out)]
         self.out = out
         self.size = size
+        self.stride = stride
         self.chance = random.Random(20)
         self.ends = 0
 
@@ -98,7 +100,7 @@ class _Disturbed:
                 # By what it has done, so that moments are spread over the work whatever the machine's speed,
                 # and then a bit more; at times at the very beginning, where nothing is done yet.
                 begun = pages(self.out)
-                target = begun + self.chance.choice((0, 1, 2, 5, 9))
+                target = begun + self.chance.choice((0, 1, 2, self.stride, 2 * self.stride - 1))
                 while process.poll() is None and not (
                     begun_by(process.pid, self.out) and pages(self.out) >= min(target, self.size)
                 ):
@@ -202,4 +204,23 @@ def test_the_real_exercise_killed_twenty_times_ends_in_the_same_gradebook(tmp_pa
     disturbed = _Disturbed(command, tmp_path / "out", len(class_))
     disturbed.until(
         KILLS, signal.SIGKILL, lambda: check_same(tmp_path / "out", tmp_path / "undisturbed", len(class_))
+    )
+
+
+@pytest.mark.slow
+def test_a_thousand_of_a_platforms_zip_killed_twenty_times_end_in_the_same_gradebook(
+    pack: Pack, tmp_path: Path
+) -> None:
+    size = 1_000
+    made = lms.make("moodle", size, lambda s: f"{KINDS[sum(s.sid.encode()) % len(KINDS)]}# {s.sid}\n")
+    archive = made.zip(tmp_path)
+    path = tmp_path / "exercise.pack"
+    path.write_bytes(pack.data)
+    class_ = collect([archive], asked_of(pack)).submissions
+    grade_class(pack, class_, tmp_path / "undisturbed", workers=2)
+    command = [sys.executable, "-m", "grader", "grade", str(archive), "--exercise", str(path)]
+    command += ["--workers", "2", "--allow-weak-isolation"]
+    disturbed = _Disturbed(command, tmp_path / "out", size, stride=size // KILLS)
+    disturbed.until(
+        KILLS, signal.SIGKILL, lambda: check_same(tmp_path / "out", tmp_path / "undisturbed", size)
     )

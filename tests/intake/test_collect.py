@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support import lms
 
 from grader.errors import GraderError
 from grader.intake import archives
@@ -25,7 +26,6 @@ from grader.intake.text import MAX_BYTES
 from grader.intake.tree import LINK, MAX_FOLDER_DEPTH
 from grader.people import Person
 from tests.intake.made import tarred, write_files, zipped
-from support import lms
 
 Packer = Callable[[Mapping[str, bytes]], bytes]
 

@@ -76,6 +76,14 @@ def levels(tree: Tree) -> Iterator[tuple[Tree, tuple[Entry, ...]]]:
         yield tree, outside
 
 
+def stem(file: str) -> str:
+    """A file's name without the ending by which it is work: ``ann`` of ``ann.py`` and ``ann.tar.gz``."""
+    for ending in sorted(PYTHON + ARCHIVES, key=len, reverse=True):
+        if file.lower().endswith(ending):
+            return file[: -len(ending)] or file
+    return file
+
+
 def is_work(name: str) -> bool:
     """Whether a file could be what a student hands in: Python, a notebook or an archive."""
     return name.lower().endswith(PYTHON + ARCHIVES)

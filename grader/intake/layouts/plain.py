@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from grader.intake.layouts.attempts import Attempt, Reading
-from grader.intake.layouts.levels import ARCHIVES, PYTHON, handed, is_work, left, top, within
+from grader.intake.layouts.levels import PYTHON, handed, is_work, left, stem, top, within
 from grader.intake.tree import Entry, LeftOut, Tree
 from grader.people import Person
 
@@ -47,14 +47,6 @@ def read(tree: Tree, entry: str = "") -> Reading:
     for folder in seen.folders:
         _folder(folder, list(seen.folders[folder]), tree, attempts, others)
     return Reading(tuple(sorted(attempts, key=lambda attempt: attempt.key)), tuple(others))
-
-
-def stem(file: str) -> str:
-    """A file's name without the ending by which it is work: ``ann`` of ``ann.py`` and ``ann.tar.gz``."""
-    for ending in sorted(PYTHON + ARCHIVES, key=len, reverse=True):
-        if file.lower().endswith(ending):
-            return file[: -len(ending)] or file
-    return file
 
 
 def _has_solution(files: list[Entry], entry: str) -> bool:

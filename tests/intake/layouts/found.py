@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from support.lms import Expected, MadeClass, tree
 
-from grader.intake.layouts import Attempt, Reading, read
+from grader.intake.layouts.attempts import Attempt, Reading
+from grader.intake.layouts.recognition import read
 from grader.intake.tree import HandedIn
 
 LIMIT = 1 << 20

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.lms import tree
 
-from grader.intake.layouts import Reading, recognize
+from grader.intake.layouts.attempts import Reading
+from grader.intake.layouts.recognition import recognize
 from grader.people import Person
 from tests.intake.layouts.found import keys, names, newest, only, reading_of, text
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.lms import VARIANTS, MadeClass, Student, make, tree, write
 
-from grader.intake.layouts import LAYOUTS, read, recognize
+from grader.intake.layouts.recognition import LAYOUTS, read, recognize
 from grader.intake.tree import folder_tree
 from tests.intake.layouts.found import assert_all_is_found
 

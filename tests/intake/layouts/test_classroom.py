@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.lms import tree
 
-from grader.intake.layouts import read, recognize
+from grader.intake.layouts.recognition import read, recognize
 from tests.intake.layouts.found import keys, names
 
 GIT = {".github/classroom/autograding.json": "{}"}

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.lms import tree
 
-from grader.intake.layouts import Reading, read, recognize
+from grader.intake.layouts.attempts import Reading
 from grader.intake.layouts.gradescope import METADATA
+from grader.intake.layouts.recognition import read, recognize
 from grader.people import Person
 from tests.intake.layouts.found import keys, names, only, reading_of
 

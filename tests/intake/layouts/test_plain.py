@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from support.lms import tree
 
-from grader.intake.layouts import Reading, read, recognize
+from grader.intake.layouts.attempts import Reading
+from grader.intake.layouts.recognition import read, recognize
 from grader.people import Person
 from tests.intake.layouts.found import keys, names, only
 
