@@ -36,7 +36,8 @@ _NAME = re.compile(
     r"(?P<start>.+?)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})(?:\.txt|_(?P<file>.+))", re.DOTALL
 )
 _WHO = re.compile(r"[^:\n]{1,60}:[ \t]*(?P<name>.*?)[ \t]*\((?P<user>[^()\n]+)\)[ \t]*")
-_PAIR = re.compile(r"[ \t]+[^:\n]{1,60}:[ \t]*(?P<value>[^\n]*?)[ \t]*")
+# One blank is Blackboard's; further ones are the file's own.
+_PAIR = re.compile(r"[ \t]+[^:\n]{1,60}:[ \t]?(?P<value>[^\n]*)")
 _TYPED = re.compile(
     r"^Submission Field:[ \t]*\n(?P<text>.*?)(?=^(?:Comments|Files):[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
