@@ -135,7 +135,7 @@ class Runner:
             raise ValueError("another submission was run")
         result = judging.judge(self._context(submission, adjustments, ran.isolation), ran.execution)
         try:
-            return self._completed(result, ran, self._calls_after(result), submission.filename)
+            return self._completed(result, ran, choose(self.pack, result), submission.filename)
         except Exception as error:
             return self._timed(judging.undiagnosed(result, error), ran)
 
@@ -203,7 +203,7 @@ class Runner:
         )
         result = judging.judge(self._context(submission, adjustments, ran.isolation), execution)
         try:
-            calls = self._calls_after(result)
+            calls = choose(self.pack, result)
             small = self._small_calls(program, calls) if calls is not None else None
             ran = replace(ran, small=small, wall_s=round(time.perf_counter() - begin, 6))
             return ran, self._completed(result, ran, calls, submission.filename)
@@ -237,15 +237,6 @@ class Runner:
         )
 
     # --- the few calls after a failure ----------------------------------------------------
-
-    def _calls_after(self, result: Result) -> FollowUpCalls | None:
-        """The calls to make for a submission; they hang on its cases alone and so on what running it gave.
-
-        Points that a teacher gave or that are beyond the full marks may make it pass all the same.
-        """
-        if result.status == "passed":
-            result = replace(result, status="failed")
-        return choose(self.pack, result)
 
     def _small_calls(self, program: Program, calls: FollowUpCalls) -> SmallCalls | None:
         plan = read_plan(calls.block)

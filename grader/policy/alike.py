@@ -156,7 +156,9 @@ class _Writer:
         self.out.append((self._names, node.id))
 
     def _constant(self, node: ast.Constant) -> None:
-        self.out.append(f"{type(node.value).__name__} {node.value!r}")
+        value = node.value
+        # Python refuses to write very long integers in decimals.
+        self.out.append(f"int {value:x}" if type(value) is int else f"{type(value).__name__} {value!r}")
 
     def _attribute(self, node: ast.Attribute) -> None:
         if type(node.ctx) is not ast.Load:

@@ -200,6 +200,11 @@ def test_names_in_helper_modules_do_not_matter() -> None:
     assert len(digests) == 1 and "" not in digests
 
 
+def test_a_number_of_very_many_digits_is_no_fault() -> None:
+    digests = {alike(PROGRAM.replace("total = 0", f"total = 0x{'f' * 100_000}{digit}")) for digit in "12"}
+    assert len(digests) == 2 and "" not in digests
+
+
 def test_deep_and_odd_code_is_no_fault() -> None:
     odd = "match x:\n    case {'a': b, **c}: pass\n    case [d, *e] | A(f=g) as h: pass\n"
     odd += "try: pass\nexcept* ValueError as error: del error\n"
