@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ STATE_VERDICTS: Mapping[str, Verdict] = {
 }
 
 
+# How Python ends the message of a syntax error.
+_PLACE = re.compile(r" \([^()]*, line [0-9]+\)\Z")
 # Of a text that is one file.
 PLAIN = Positions()
 
@@ -44,6 +47,12 @@ def _short(text: str, limit: int = 300) -> str:
 def where(failure: Failure, positions: Positions = PLAIN) -> str:
     """``in line 12`` for an exception from the student's own code, else nothing."""
     return f" in {positions.name(failure.frames[-1][0])}" if failure.frames else ""
+
+
+def _said(failure: Failure, limit: int = 300) -> str:
+    """What an exception says, after a colon; of a syntax error without the line in the whole text."""
+    message = _PLACE.sub("", failure.message) if failure.line is not None else failure.message
+    return f": {_short(message, limit)}" if message else ""
 
 
 def _sentence(positions: Positions, line: int) -> str:
@@ -111,7 +120,7 @@ def load_message(
     if failure is None:
         return f"The file can't be loaded: {load.detail}."
     at = where(failure, positions)
-    said = f": {_short(failure.message)}" if failure.message else ""
+    said = _said(failure)
     if load.state == "out_of_memory":
         return f"Memory ran out while the file was loaded{at}."
     if failure.type == "SystemExit":
@@ -132,7 +141,7 @@ def load_notes(load: LoadOutcome | None, report: Mapping[str, Any], positions: P
         return ()
     notes = []
     for first, failure in load.failures:
-        said = f": {_short(failure.message, 150)}" if failure.message else ""
+        said = _said(failure, 150)
         if failure.line is not None:
             notes.append(
                 f"{_sentence(positions, failure.line)} is not valid Python{said}; that cell was passed over."

@@ -58,7 +58,8 @@ def choose(pack: Pack, result: Result) -> FollowUpCalls | None:
     """What to run for a submission; None when there is nothing to learn from it."""
     failed = [case for case in result.cases if case.failed]
     # Extra credit, or what a teacher gave, may make it pass all the same.
-    if result.status not in ("passed", "failed") or not failed or any(case.verdict in ENDED for case in failed):
+    judged = result.status in ("passed", "failed")
+    if not judged or not failed or any(case.verdict in ENDED for case in failed):
         return None
     follow = pack.follow_up
     if follow is None:

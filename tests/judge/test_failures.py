@@ -189,6 +189,7 @@ def test_a_call_names_the_part_and_the_line_in_it(frames: Any, said: str) -> Non
     ("failure", "said"),
     [
         (Failure("SyntaxError", "no", line=5), "Cell 3, line 2 is not valid Python: no."),
+        (Failure("SyntaxError", "no (a b.py, line 5)", line=5), "Cell 3, line 2 is not valid Python: no."),
         (Failure("SyntaxError", "no", line=6), "heads.py, line 1 is not valid Python: no."),
         (
             Failure("KeyError", "1", (), ((2, "<module>"),)),

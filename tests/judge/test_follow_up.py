@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -149,7 +150,8 @@ def test_the_example_of_a_named_mistake_is_shown(stepped: Pack, name: str) -> No
 def test_an_exception_is_told_in_words(stepped: Pack) -> None:
     record = example_of(stepped, KNOWN["crash_when_empty"])
     assert (record["misconception"], record["obtained"]) == ("crash_when_empty", None)
-    assert record["message"] == "It raised IndexError: index 0 is out of bounds."
+    said = re.fullmatch(r"It raised IndexError in line \d+: index 0 is out of bounds\.", record["message"])
+    assert said, record["message"]
     assert record["dims"]["N"] == 0 and record["expected"] == []
 
 
