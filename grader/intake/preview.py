@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -24,12 +26,7 @@ def preview(intake: Intake) -> RenderableType:
     layouts = f", layout: {', '.join(intake.layouts)}" if intake.layouts else ""
     parts.append(Text(f"{found} submission{'s' if found != 1 else ''}{layouts}", style="bold"))
     if found:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for column in ("who", "id", "file", "handed in", "chosen by"):
-            table.add_column(column, overflow="fold")
-        for submission in intake.submissions:
-            table.add_row(*map(_plain, _row(submission)))
-        parts.append(table)
+        parts.append(_table(intake.submissions))
     notes = [(s, note) for s in intake.submissions for note in (s.problem or s.fault, *s.notes) if note]
     if notes:
         parts += [Text(""), Text("what the students will be told", style="bold")]
@@ -67,14 +64,48 @@ def to_dict(intake: Intake) -> dict[str, Any]:
     }
 
 
-def _row(submission: Submission) -> tuple[str, str, str, str, str]:
-    who = ", ".join(map(_person, submission.people)) or ", ".join(submission.members) or submission.name
+def _table(submissions: Sequence[Submission]) -> Table:
+    above = _above([s.path for s in submissions if not s.key])
+    columns = {
+        "who": [_who(s) for s in submissions],
+        "id": [s.id for s in submissions],
+        "file": [_file(s, above) for s in submissions],
+        "handed in": [_when(s) for s in submissions],
+        "chosen by": [s.rule for s in submissions],
+    }
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    kept = {name: cells for name, cells in columns.items() if any(cells)}
+    for name in kept:
+        table.add_column(name, overflow="fold")
+    for row in zip(*kept.values(), strict=True):
+        table.add_row(*map(_plain, row))
+    return table
+
+
+def _above(paths: Sequence[str]) -> str:
+    """The folder in which all of them lie."""
+    if not paths:
+        return ""
+    common = os.path.commonpath([os.path.dirname(path) for path in paths]) if len(paths) > 1 else ""  # noqa: PTH120
+    return f"{common}/" if common else ""
+
+
+def _who(submission: Submission) -> str:
+    return ", ".join(map(_person, submission.people)) or ", ".join(submission.members) or submission.name
+
+
+def _file(submission: Submission, above: str) -> str:
+    """The file as the student called it; where no platform tells who it is, where it lies."""
     modules = [part.name for part in submission.parts if part.kind == "module"]
-    file = submission.path + (f" with {', '.join(modules)}" if modules else "")
-    when = submission.submitted_at.replace("T", " ") or "–"
-    when += " late" if submission.late else ""
-    when += f", attempt {submission.attempts}" if submission.attempts > 1 else ""
-    return who, submission.id, file, when, submission.rule or "–"
+    file = submission.filename if submission.key else submission.path.removeprefix(above)
+    return file + (f" with {', '.join(modules)}" if modules else "")
+
+
+def _when(submission: Submission) -> str:
+    parts = [submission.submitted_at.replace("T", " ")]
+    parts += ["late"] if submission.late else []
+    parts += [f"attempt {submission.attempts}"] if submission.attempts > 1 else []
+    return ", ".join(filter(None, parts))
 
 
 def _person(person: Person) -> str:

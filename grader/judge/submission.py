@@ -13,7 +13,7 @@ from grader.judge.cases import judge_case
 from grader.judge.details import case_details
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
-from grader.judge.failures import load_message
+from grader.judge.failures import load_message, load_notes
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
@@ -107,11 +107,13 @@ def judge(context: Context, execution: Execution) -> Result:
     context = replace(context, submission=alike)
     policy, notes = _policy(report)
     notes = context.notes + notes
-    problem = load_message(execution.load, report, pack.exercise)
+    positions = context.submission.positions
+    problem = load_message(execution.load, report, pack.exercise, positions)
     if problem is not None:
         cases = _all_skipped(pack)
         result = _finish(context, execution, cases, policy, notes, "not_loadable", problem)
         return replace(result, diagnoses=(entry("not_loadable", "", problem),))
+    notes += load_notes(execution.load, report, positions)
     cases = _judge_cases(context, execution)
     result = _finish(context, execution, cases, policy, notes, None, "")
     try:
@@ -189,7 +191,7 @@ def _all_skipped(pack: Pack) -> tuple[CaseResult, ...]:
 
 
 def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ...]:
-    pack = context.pack
+    pack, positions = context.pack, context.submission.positions
     known = _known(pack)
     changed: dict[int, str] = {}
     for visibility in ("hidden", "public"):  # a public call that changed an argument is named first
@@ -204,7 +206,7 @@ def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ..
             for case in judge.cases:
                 if case.id not in decided:
                     own = [outcomes[s] for s in case.steps]
-                    decided[case.id] = ruling_of(judge_case(pack, case, own, changed))
+                    decided[case.id] = ruling_of(judge_case(pack, case, own, changed, positions))
             rulings |= decided
     failed = {name for name, ruling in rulings.items() if ruling.verdict != "passed"}
     results: list[CaseResult] = []
@@ -227,7 +229,7 @@ def _with_details(
     context: Context, execution: Execution, results: Sequence[CaseResult], changed: Mapping[int, str]
 ) -> tuple[CaseResult, ...]:
     """The results with details on the first failing public cases of the clauses that hold least."""
-    pack = context.pack
+    pack, positions = context.pack, context.submission.positions
     ranks = {clause: n for n, clause in enumerate(rank_broken(results, pack.exercise.clauses))}
     failing = [r for r in results if r.visibility == "public" and r.failed]
     chosen = {r.id for r in sorted(failing, key=lambda r: (r.drawn, ranks[r.clause]))[:MAX_DETAILED]}
@@ -236,7 +238,7 @@ def _with_details(
 
     def details(case: PackCase) -> dict[str, Any]:
         outcomes = [execution.steps[case.visibility][s] for s in case.steps]
-        judgement = judge_case(pack, case, outcomes, changed)
+        judgement = judge_case(pack, case, outcomes, changed, positions)
         return case_details(pack, case, outcomes, judgement, filename)
 
     return tuple([_changed(r, details=details(cases[r.id])) if r.id in chosen else r for r in results])
