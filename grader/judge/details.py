@@ -216,6 +216,8 @@ def checked(answer, shape):
 @lru_cache(maxsize=16)
 def _imports(entry: str, filename: str) -> str:
     """The first lines of a snippet."""
+    if filename.lower().endswith(".ipynb"):
+        return f"# A cell to run in the notebook, after those that define {entry}.\nimport numpy as np\n\n\n"
     stem = PurePath(filename).stem
     if stem.isidentifier() and not keyword.iskeyword(stem) and PurePath(filename).name == filename:
         return f"import numpy as np\nfrom {stem} import {entry}\n\n\n"

@@ -467,3 +467,11 @@ def test_long_output_is_cut_at_its_end(pack: Pack) -> None:
 def test_the_output_of_all_calls_is_shown(pack: Pack) -> None:
     rows = [returned(np.zeros((3, 2)), stdout="one "), returned(np.ones((2, 2)), stdout="two")]
     assert shown(pack, 3, *rows)["stdout"] == "one two"
+
+
+def test_a_snippet_for_a_notebook_is_a_cell_of_it(pack: Pack) -> None:
+    case = next(c for c in pack.cases if c.visibility == "public" and c.check == "compare")
+    text = snippet(pack, case, "folder/my solution.ipynb")
+    assert "runpy" not in text and "ipynb" not in text and text.startswith("# A cell to run in the notebook")
+    scope: dict[str, Any] = {"row_scale": right_answer}
+    exec(text, scope)
