@@ -234,10 +234,10 @@ def build_parser() -> Parser:
         action="append",
         default=[],
         metavar="STUDENT",
-        help="run these again, by id, name, number or e-mail address; may be repeated",
+        help="look at these alone, by id, name, number or e-mail address; may be repeated",
     )
-    many.add_argument("--faults", action="store_true", help="run again what the grader itself failed on")
-    many.add_argument("--force", action="store_true", help="run everything again, changed or not")
+    many.add_argument("--faults", action="store_true", help="look alone at what the grader itself failed on, and run it again")
+    many.add_argument("--force", action="store_true", help="run again whatever is known; with --only or --faults those alone")
     many.add_argument(
         "--scheduler",
         metavar="ADDRESS",
