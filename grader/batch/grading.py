@@ -17,6 +17,7 @@ from grader.batch.interrupts import Interrupts
 from grader.batch.jobs import Graded, Job
 from grader.batch.pool import default_workers, grade_all
 from grader.batch.runner import info_of
+from grader.batch.surroundings import surroundings
 from grader.batch.who import find
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
@@ -28,12 +29,14 @@ from grader.intake.submission import Submission
 from grader.people import Person
 from grader.report import files
 from grader.result import Adjustment, Result
+from grader.sandbox.levels import LEVELS, probe
 from grader.summary import Summary
 
 Need = Literal["run", "judge", "keep"]
 
 # How many warnings of one kind are told one by one.
 MAX_TOLD = 5
+FULL = LEVELS[-1]
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,9 @@ def grade_class(
         lost = _forgotten(out) if fresh else []
         files.prepare_folder(out, fresh=fresh)
         with Gradebook(out, pack.exercise.name) as gradebook:
-            plan = _Plan(pack, submissions, gradebook, out, force=force, reports=reports)
+            # What a cluster's workers may lack is lacking here or there.
+            level = probe()[0] if scheduler is None else "any" if weak_isolation else FULL
+            plan = _Plan(pack, submissions, gradebook, out, force=force, reports=reports, level=level)
             plan.warnings += lost
             plan.choose(only, faults=faults)
             gradebook.keep_pack(pack.id, pack.data)
@@ -238,6 +243,7 @@ class _Plan:
         *,
         force: bool,
         reports: bool,
+        level: str,
     ) -> None:
         self._out = out
         self._reports = reports
@@ -246,9 +252,10 @@ class _Plan:
         self.adjustments = gradebook.adjustments()
         kept, self.warnings = keep_ids(submissions, self.known)
         stored = gradebook.executions()
+        around = surroundings(pack.exercise.packages, level)
         self.tasks: list[_Task] = []
         for submission in kept:
-            made = made_of(submission, pack, self.adjustments.get(submission.id, ()))
+            made = made_of(submission, pack, self.adjustments.get(submission.id, ()), around)
             before = self.known.get(submission.id)
             self.tasks.append(_Task(submission, need(submission, made, before, stored, pack.id, force), made))
         self.chosen = self.tasks
@@ -362,8 +369,15 @@ def _unchanged(submission: Submission, made: Made, before: Known, pack_id: str) 
     return bool(submission.digest) and (before.digest, before.pack, before.place) == now
 
 
-def made_of(submission: Submission, pack: Pack, given: Sequence[Adjustment]) -> Made:
-    """Of what a submission's result is made: of what is run, and of all else by which it is judged."""
+def made_of(submission: Submission, pack: Pack, given: Sequence[Adjustment], around: str = "") -> Made:
+    """Of what a submission's result is made: of what is run, and of all else by which it is judged.
+
+    Args:
+        submission: The submission.
+        pack: The pack.
+        given: What a teacher gave or took by hand.
+        around: Of what else running it hangs, see `grader.batch.surroundings`.
+    """
     runs = submission.source is not None and not submission.fault
     told = submission.to_dict()
     del told["source"]
@@ -371,7 +385,7 @@ def made_of(submission: Submission, pack: Pack, given: Sequence[Adjustment]) -> 
     return Made(
         place=submission.place,
         text=_digest([submission.source, submission.filename, told["parts"]]) if runs else "",
-        execution_digest=pack.execution_digest if runs else "",
+        execution_digest=_digest([pack.execution_digest, around]) if runs else "",
         inputs=inputs_of(told, pack, given),
         submitted=json.dumps(told),
     )
