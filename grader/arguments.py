@@ -144,7 +144,7 @@ def _hidden(parser: argparse.ArgumentParser) -> None:
 def _positive(text: str) -> int:
     number = int(text) if text.isdigit() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; expected 1 or more")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
     return number
 
 
@@ -236,8 +236,16 @@ def build_parser() -> Parser:
         metavar="STUDENT",
         help="look at these alone, by id, name, number or e-mail address; may be repeated",
     )
-    many.add_argument("--faults", action="store_true", help="look alone at what the grader itself failed on, and run it again")
-    many.add_argument("--force", action="store_true", help="run again whatever is known; with --only or --faults those alone")
+    many.add_argument(
+        "--faults",
+        action="store_true",
+        help="look alone at what the grader itself failed on, and run it again",
+    )
+    many.add_argument(
+        "--force",
+        action="store_true",
+        help="run again whatever is known; with --only or --faults those alone",
+    )
     many.add_argument(
         "--scheduler",
         metavar="ADDRESS",

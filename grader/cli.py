@@ -84,6 +84,11 @@ def _print_fault_json(message: str, problems: list[Problem]) -> None:
         shared.print_json(
             {"schema": "grader.batch/1", "submissions": 0, "graded": 0, "counts": {}, "error": message}
         )
+    elif command == "intake":
+        nothing: dict[str, list[object]] = {
+            key: [] for key in ("layouts", "submissions", "missing", "notes", "left_out", "problems")
+        }
+        shared.print_json({"schema": "grader.intake/1", **nothing, "error": message})
     elif command == "validate":
         from grader.validation import SCHEMA
 

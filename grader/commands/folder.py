@@ -76,13 +76,17 @@ def adjust(chosen: argparse.Namespace) -> int:
 
     _require_gradebook(chosen.folder)
     if chosen.remove is not None:
-        if chosen.student or chosen.points is not None:
+        if chosen.student or chosen.points is not None or chosen.reason is not None:
             raise GraderError("--remove takes back one adjustment and goes alone; see grader adjust DIR")
         done = adjusting.remove(chosen.folder, chosen.remove)
     elif chosen.points is not None:
         if not chosen.student:
             raise GraderError("whom do the points go to? name the student: grader adjust DIR STUDENT")
         done = adjusting.adjust(chosen.folder, chosen.student, chosen.points, chosen.reason or "")
+    elif chosen.reason is not None:
+        raise GraderError(
+            "a reason for how many points? --points N gives or takes them; without both, they are listed"
+        )
     else:
         return _list_adjustments(chosen)
     before, after = (

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from grader.exercise.pack import Pack
     from grader.intake.collect import Intake
 
+WIDE = 1_000
+
 
 def collected(chosen: argparse.Namespace, pack: Pack) -> Intake:
     """The submissions that a command's paths and options name."""
@@ -29,10 +31,15 @@ def intake(chosen: argparse.Namespace) -> int:
     """``grader intake``."""
     from grader.exercise.resolve import resolve_pack
     from grader.intake.preview import preview, to_dict
+    from grader.report.terminal import Trimmed
 
     found = collected(chosen, resolve_pack(chosen.exercise, chosen.root))
     if chosen.json:
         print_json(to_dict(found))
     else:
-        console().print(preview(found), soft_wrap=False)
+        terminal = console()
+        if not terminal.is_terminal:
+            # What reads it line by line wants lines that are whole.
+            terminal.width = WIDE
+        terminal.print(Trimmed(preview(found)))
     return USER_FAULT if found.problems or not found.submissions else OK

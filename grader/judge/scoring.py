@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from grader.exercise.pack import Pack
 from grader.result import Adjustment, CaseResult, PolicyResult, SubmissionInfo
@@ -173,7 +172,12 @@ def moments(rules: Mapping[str, Any], submitted_at: str) -> tuple[datetime, date
     """
     due = datetime.fromisoformat(rules["due"])
     handed_in = datetime.fromisoformat(submitted_at)
-    zone = ZoneInfo(rules["timezone"]) if "timezone" in rules else due.tzinfo
+    zone = due.tzinfo
+    if "timezone" in rules:
+        # Looking for the system's zones takes longer than judging does.
+        from zoneinfo import ZoneInfo
+
+        zone = ZoneInfo(rules["timezone"])
     return (
         due if due.tzinfo is not None else due.replace(tzinfo=zone),
         handed_in if handed_in.tzinfo is not None else handed_in.replace(tzinfo=zone),

@@ -82,7 +82,7 @@ def check_report(
         parts.append(_printed("printed", result.output.stdout))
         parts.append(_printed("printed to stderr", result.output.stderr))
     parts.append(Text(_isolation(result.isolation), style="dim"))
-    return _Trimmed(Group(*parts))
+    return Trimmed(Group(*parts))
 
 
 def _isolation(isolation: Isolation) -> str:
@@ -278,10 +278,10 @@ def batch_summary(
     reused = f"{kept} kept from earlier runs" if kept else ""
     took = f"{graded} graded in {seconds:.1f} s{rate}" if graded else ""
     again = f"{rejudged} judged again without running them" if rejudged else ""
-    return _Trimmed(Group(table, Text(mean + ", ".join(filter(None, (took, again, reused))))))
+    return Trimmed(Group(table, Text(mean + ", ".join(filter(None, (took, again, reused))))))
 
 
-class _Trimmed:
+class Trimmed:
     """The same without blanks at the ends of lines, which tables leave and files need not hold."""
 
     def __init__(self, content: RenderableType) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 from grader.report.exports.base import Exported, ExportOptions, marks, members_of, save, suggestion
-from grader.report.exports.filling import Filling, fill
+from grader.report.exports.filling import Filling, fill, no_zeros
 from grader.report.exports.matching import Matcher, Row
 from grader.report.exports.table_files import Table, read_table
 from grader.report.texts import csv_cell, one_line
@@ -103,7 +103,8 @@ def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exp
     table = Table([[*KEYS, csv_cell(f"{one_line(title, 200)} Points Grade"), END]])
     unknown = []
     told = [(m.person, marks(m.result.score, decimal)) for r in results for m in members_of(r)]
-    told += [(person, "0" if options.zero_missing else "") for person in options.missing]
+    lost = sum(not one_line(person.id, 100) for person, _ in told)
+    told += [(person, "0" if options.zero_missing and not lost else "") for person in options.missing]
     for person, mark in told:
         known = one_line(person.id, 100)
         if not known:
@@ -113,6 +114,8 @@ def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exp
         keys = [f"#{known}", ""] if numeric else ["", f"#{known}"]
         table.rows.append([*keys, mark, END_SIGN])
     warnings = []
+    if lost and options.zero_missing:
+        warnings.append(no_zeros(lost))
     if unknown:
         shown = ", ".join(unknown[:20]) + (" …" if len(unknown) > 20 else "")
         warnings.append(

@@ -90,17 +90,22 @@ def _zeros(
     options: ExportOptions,
 ) -> list[str]:
     table, column = filling.table, filling.column
-    if options.missing:
-        chosen = missing
-    elif lost:
-        said = f"no row got a 0: {lost} who handed in have no certain row, so an empty row may be theirs"
-        return [said]
-    else:
-        chosen = {row.at for row in rows} - found
+    if lost:
+        return [no_zeros(lost)]
+    # A table may name more than the roster: who left the course, or a teacher's test student.
+    chosen = missing if options.missing else {row.at for row in rows} - found
     for at in sorted(chosen):
         if not table.cell(table.rows[at], column):
             table.put(table.rows[at], column, "0")
     return []
+
+
+def no_zeros(lost: int) -> str:
+    """Why nobody gets a 0 for handing in nothing: whose work ``lost`` submissions are is not certain."""
+    return (
+        f"no row got a 0: {lost} who handed in have no certain row, so an empty row may be theirs; where "
+        "they are none of the class, take them out of what is graded, or fill in the zeros by hand"
+    )
 
 
 def _worth(filling: Filling, results: Sequence[Result]) -> list[str]:

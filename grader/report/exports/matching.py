@@ -85,7 +85,9 @@ class Matcher:
             person: Who is looked for.
             layout: By which the submission was found: another platform's ids mean somebody else here.
         """
-        anonymous = person.name.startswith("anon_")
+        anonymous = person.name.startswith("anon_") or (
+            layout == "canvas" and person.name.startswith("anon ")
+        )
         own = layout in (self._platform, "plain", "") and not anonymous
         asked = [
             ("platform", [person.platform_id] if own else []),

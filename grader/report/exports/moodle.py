@@ -28,7 +28,7 @@ from grader.report.exports.base import (
     save,
     suggestion,
 )
-from grader.report.exports.filling import Filling, fill, number
+from grader.report.exports.filling import Filling, fill, no_zeros, number
 from grader.report.exports.matching import Matcher, Row
 from grader.report.exports.saying import headline
 from grader.report.exports.table_files import Table, read_table
@@ -131,7 +131,7 @@ def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exp
     for person in options.missing:
         if person.platform_id.isdigit():
             told = [csv_cell(one_line(text, 200)) for text in (person.name, person.email)]
-            mark = "0" if options.zero_missing else ""
+            mark = "0" if options.zero_missing and not unknown else ""
             row = [f"Participant {person.platform_id}", *told, "No submission", mark, "", "Yes", "-", "-", ""]
             table.rows.append(row)
     warning = (
@@ -139,6 +139,8 @@ def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exp
         "updating records that have been modified more recently' when students were graded before"
     )
     warnings = [warning]
+    if unknown and options.zero_missing:
+        warnings.append(no_zeros(len(unknown)))
     if unknown:
         shown = ", ".join(unknown[:20]) + (" …" if len(unknown) > 20 else "")
         warnings.append(f"no participant's number is known of {shown}: give the worksheet with --template")
