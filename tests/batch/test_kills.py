@@ -29,6 +29,8 @@ from grader.intake.collect import collect
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 20
+# Of every signal, with one worker and with several.
+FEW = 6
 SIZE = 72
 KINDS = (RIGHT, WRONG, MUTATES, "def row_scale(x: \n", "def row_scale(x, w, factor): return x.nothing\n")
 
@@ -165,7 +167,7 @@ def check_same(out: Path, undisturbed: Path, size: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_killed_or_interrupted_twenty_times_it_ends_in_the_same_gradebook(
+def test_killed_or_interrupted_it_ends_in_the_same_gradebook(
     pack: Pack, small_class: Path, undisturbed: Path, tmp_path: Path, number: signal.Signals, workers: int
 ) -> None:
     path = tmp_path / "exercise.pack"
@@ -173,7 +175,7 @@ def test_killed_or_interrupted_twenty_times_it_ends_in_the_same_gradebook(
     command = [sys.executable, "-m", "grader", "grade", str(small_class), "--exercise", str(path)]
     command += ["--workers", str(workers), "--allow-weak-isolation"]
     disturbed = _Disturbed(command, tmp_path / "out", SIZE)
-    disturbed.until(KILLS, number, lambda: check_same(tmp_path / "out", undisturbed, SIZE))
+    disturbed.until(FEW, number, lambda: check_same(tmp_path / "out", undisturbed, SIZE))
 
 
 def test_a_run_that_is_killed_a_few_times_ends_in_the_same_gradebook(
