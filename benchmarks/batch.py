@@ -5,8 +5,9 @@ on this machine, with pages and without:
 
 - submissions a second, and the ratio to one worker;
 - what share of the run writing takes. ``results``: the gradebook and the class's files, by the clock of the
-  process that writes them. ``pages``: what the run takes longer with pages than without; on one worker, where
-  nothing goes on beside them, also by the clock.
+  process that writes them. ``pages``: what the run takes longer with pages than without, which says something
+  only where the machine does nothing else; and, on one worker, which makes them between submissions, by the
+  clock.
 
 Machines differ and so does one machine from minute to minute: compare figures of one run only.
 """
@@ -89,6 +90,8 @@ def grade(pack: Pack, submissions: Sequence[Submission], **options: Any) -> tupl
         begin = time.perf_counter()
         run = grade_class(pack, submissions, Path(name) / "out", **options)
         seconds = time.perf_counter() - begin
+    if run.interrupted:
+        sys.exit("interrupted")
     assert run.graded == len(submissions) == len(run.summaries), "a result was lost"
     faults = [summary.message for summary in run.summaries if summary.status == "grader_fault"]
     assert not faults, faults[:3]
@@ -144,11 +147,12 @@ def show(pack: Pack, size: int, places: dict[str, dict[str, Any]]) -> None:
                 said += f"{size / seconds:7.1f} a second  {alone[reports] / seconds:5.2f} x one worker"
                 said += f"  results {results:6.1%}"
                 if reports:
-                    more = 1 - taken[False] / seconds
-                    said += f"  pages {more:6.1%}"
-                    if place == "1 worker":
-                        said += f" (by the clock {clock.seconds[PAGES] / seconds:.1%})"
-                    said += f"  together {results + more:6.1%}"
+                    by_rate, by_clock = 1 - taken[False] / seconds, clock.seconds[PAGES] / seconds
+                    said += f"  pages {by_rate:6.1%}"
+                    if options.get("workers") == 1:
+                        said += f", by the clock {by_clock:.1%}, with results {results + by_clock:.1%}"
+                    else:
+                        said += f", with results {results + by_rate:.1%}"
                 print(said, flush=True)
 
 

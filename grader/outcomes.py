@@ -14,6 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+# Of a notebook's cells that ended early only so many are told; with as many there may be more.
+MOST_FAILURES = 5
+
 State = Literal["returned", "raised", "out_of_memory", "timed_out", "crashed", "not_run"]
 
 
@@ -139,6 +142,13 @@ class LoadOutcome:
     stderr: str = ""
     cpu_s: float = 0.0
     failures: tuple[tuple[int, Failure], ...] = ()
+
+    @property
+    def failed_cells(self) -> frozenset[int] | None:
+        """The first lines of the cells that ended early; None when others may have too."""
+        if self.state != "returned" or len(self.failures) >= MOST_FAILURES:
+            return None
+        return frozenset(first for first, _ in self.failures)
 
 
 @dataclass(frozen=True)

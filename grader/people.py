@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -29,3 +31,30 @@ class Person:
         """A person from plain data; unknown keys are left out. Raises TypeError."""
         known = {f.name for f in fields(Person)}
         return Person(**{key: str(value) for key, value in data.items() if key in known})
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, without accents and capitals."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    bare = "".join(sign for sign in letters if not unicodedata.combining(sign))
+    return re.findall(r"[^\W_]+", bare)
+
+
+def alike(name: str, other: str) -> bool:
+    """Whether two names have a word in common, be it that one of them is written without blanks.
+
+    Example:
+        >>> alike("hw1_ash", "Ann Ash"), alike("ashann", "Ann Ash"), alike("A. Oz", "A. Ash")
+        (True, True, False)
+    """
+    words, others = words_of(name), words_of(other)
+    if any(len(word) > 1 or not word.isascii() for word in set(words) & set(others)):
+        return True
+    pairs = [(words[0], others)] if len(words) == 1 else []
+    pairs += [(others[0], words)] if len(others) == 1 else []
+    return any(
+        glued.startswith(word) or glued.endswith(word)
+        for glued, some in pairs
+        for word in some
+        if len(word) > 2 or not word.isascii()
+    )

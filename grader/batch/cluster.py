@@ -446,7 +446,7 @@ class _Session:
         return [(*self.flying.pop(key), answer) for key, answer in zip(keys, answers, strict=True)]
 
     def close(self, *, lost: bool) -> None:
-        """Leave; what is not finished is cancelled. It takes a few seconds at most."""
+        """Leave; what is not finished is cancelled. It takes some seconds at most."""
         self._closed = True
 
         async def leave() -> None:
@@ -458,6 +458,10 @@ class _Session:
                 await self._client.cancel(list(self._futures.values()), force=True)
             await self._client.run(release, self._run.name, on_error="ignore")
 
+        end = time.monotonic() + CONNECT_S + RETRY_S
+        while self._client.status == "connecting" and time.monotonic() < end:
+            # It connects by itself once more, and closed in the middle of that it leaves a socket open.
+            time.sleep(TICK_S / 10)
         with contextlib.suppress(Exception):
             self._wait(leave, LEAVE_S)
         with contextlib.suppress(Exception):

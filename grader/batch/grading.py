@@ -122,8 +122,8 @@ def grade_class(
         lost = _forgotten(out) if fresh else []
         files.prepare_folder(out, fresh=fresh)
         with Gradebook(out, pack.exercise.name) as gradebook:
-            # What a cluster's workers may lack is lacking here or there.
-            level = probe()[0] if scheduler is None else "any" if weak_isolation else FULL
+            # A cluster's workers confine fully, or as this machine does where that may be less.
+            level = probe()[0] if scheduler is None or weak_isolation else FULL
             plan = _Plan(pack, submissions, gradebook, out, force=force, reports=reports, level=level)
             plan.warnings += lost
             plan.choose(only, faults=faults)

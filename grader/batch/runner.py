@@ -327,14 +327,18 @@ class Runner:
         )
 
     def _with_findings(self, execution: Execution) -> Mapping[str, Any] | None:
-        """The policy report, with what was found while the submission ran."""
-        if not execution.findings:
+        """The policy report, with what was found while the submission ran and which cells ended early."""
+        report = execution.report or {}
+        if not execution.findings and not report.get("violations"):
             return execution.report
         from grader.policy import runtime
         from grader.policy.rules import Rules
 
+        report = runtime.settle(report, execution.load.failed_cells if execution.load is not None else None)
+        if not execution.findings:
+            return report
         rules = Rules.from_dict(self.pack.exercise.policy)
-        return runtime.merge(execution.report or {}, list(execution.findings), rules)
+        return runtime.merge(report, list(execution.findings), rules)
 
     def _kind_for(self, report: Mapping[str, Any]) -> str:
         imports = report.get("imports")

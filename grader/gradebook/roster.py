@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from grader.people import Person
+from grader.people import Person, alike, words_of
 from grader.result import SubmissionInfo
 
 
@@ -13,13 +13,15 @@ def not_submitted(roster: Sequence[Person], submissions: Iterable[SubmissionInfo
     """Those of a roster for whom there is no submission, in the roster's order.
 
     A student is known by the number, the address or the platform's own id; by the name alone only where the
-    submission tells no more, and nobody else on the roster has that name.
+    submission tells no more, and nobody else on the roster has that name. Where somebody who handed in is
+    nobody of the roster, all whose name has a word in common are in doubt, and not among them.
     """
+    handed = list(submissions)
     numbers: set[str] = set()
     addresses: set[str] = set()
     platform: set[str] = set()
     names: set[str] = set()
-    for submission in submissions:
+    for submission in handed:
         told = {p.name for p in submission.people}
         for person in submission.people:
             numbers.add(person.id)
@@ -38,7 +40,29 @@ def not_submitted(roster: Sequence[Person], submissions: Iterable[SubmissionInfo
             or (shared[_plain(person.name)] == 1 and _plain(person.name) in names)
         )
 
-    return [person for person in roster if not handed_in(person)]
+    strangers = _strangers(roster, handed, shared)
+    return [
+        person
+        for person in roster
+        if not handed_in(person) and not any(alike(name, person.name) for name in strangers)
+    ]
+
+
+def _strangers(
+    roster: Sequence[Person], submissions: Iterable[SubmissionInfo], shared: Mapping[str, int]
+) -> set[str]:
+    """The names of those who handed in and are known by nothing that the roster tells."""
+    ids = {person.id for person in roster} - {""}
+    addresses = {person.email.casefold() for person in roster} - {""}
+    platform = {person.platform_id for person in roster} - {""}
+    strangers = set()
+    for submission in submissions:
+        for person in submission.people or tuple(map(Person, submission.members)):
+            known = person.id in ids or person.email.casefold() in addresses
+            named = _plain(person.name) in shared and not (person.id or person.email)
+            if not known and not named and person.platform_id not in platform:
+                strangers.add(person.name)
+    return strangers
 
 
 def settled(
@@ -56,4 +80,5 @@ def settled(
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.split()).casefold()
+    """A name in whatever order its words were written."""
+    return " ".join(sorted(words_of(name))) or name.casefold()

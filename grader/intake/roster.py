@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from grader.errors import GraderError
 from grader.intake.submission import Submission
 from grader.intake.tables import Table, plain, read_table
-from grader.people import Person
+from grader.people import Person, alike, words_of
 
 # What columns are called, as `plain` writes it. Of several columns of a kind the first named here counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -99,6 +98,7 @@ class Listed:
     Attributes:
         person: What is known of them.
         logins: All other names and numbers by which they are known.
+        mailbox: What precedes the @ of their address: often a login, and often none.
         groups: The names of their groups.
         line: Where they stand in the file.
         last: Their family name, where the roster tells it apart.
@@ -109,6 +109,7 @@ class Listed:
     groups: tuple[str, ...] = ()
     line: int = 0
     last: str = ""
+    mailbox: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,14 @@ class Roster:
         listed: Everyone, in the order of the file.
         notes: Lines that name nobody, with the reason.
         problems: What can't be right in it.
+        platform: The layout whose own ids it tells: ``canvas``, ``moodle``, ``gradescope``, or none.
     """
 
     shown: str
     listed: tuple[Listed, ...]
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    platform: str = ""
 
     @property
     def people(self) -> tuple[Person, ...]:
@@ -167,7 +170,7 @@ def read_roster(path: Path) -> Roster:
     if not listed:
         raise GraderError(f"{path} names nobody; expected a line for each student below the header")
     merged, problems = _merged(listed, str(path))
-    return Roster(str(path), tuple(merged), tuple(notes), tuple(problems))
+    return Roster(str(path), tuple(merged), tuple(notes), tuple(problems), _platform(table, columns))
 
 
 # --- columns and rows ---------------------------------------------------------------------------
@@ -211,6 +214,15 @@ def _columns(table: Table) -> dict[str, int]:
     return found
 
 
+def _platform(table: Table, columns: Mapping[str, int]) -> str:
+    """The layout whose own ids a table tells."""
+    if "participant" in columns:
+        return "moodle"
+    if "platform" not in columns:
+        return ""
+    return "gradescope" if plain(table.header[columns["platform"]]) == "submissionid" else "canvas"
+
+
 def _are_participants(cells: Sequence[str]) -> bool:
     """Whether a column is Moodle's: the same word before a number in every row."""
     if not cells or not all(_PARTICIPANT.fullmatch(cell) for cell in cells):
@@ -250,10 +262,12 @@ def _listed(cells: Mapping[str, str], line: int, *, brightspace: bool, canvas: b
     called = name or login or number or email or platform
     if not called:
         return "nobody is named in this line"
-    logins = {login, email, number, *([email.partition("@")[0]] if "@" in email else [])}
+    logins = {login, email, number}
+    mailbox = email.partition("@")[0].casefold() if "@" in email else ""
     groups = tuple(part.strip() for part in cell("group").split(";") if part.strip())
     person = Person(called, number or login, email, platform)
-    return Listed(person, frozenset(text.casefold() for text in logins if text), groups, line, last)
+    known = frozenset(text.casefold() for text in logins if text)
+    return Listed(person, known, groups, line, last, mailbox)
 
 
 def _merged(listed: Sequence[Listed], shown: str) -> tuple[list[Listed], list[str]]:
@@ -301,8 +315,9 @@ class Matched:
 def match(roster: Roster, submissions: Sequence[Submission]) -> Matched:
     """Who of a roster handed in what.
 
-    A person is known by the platform's id, then by a number or login, then by the email address, and by the
-    name only where one person of the roster and one who handed in have it.
+    A person is known by the platform's own id where the roster has a column of it, by a number, a login or
+    the email address, and by the name only where one person of the roster and one who handed in have it. A
+    number that belongs to somebody of quite another name tells nobody.
     """
     finder = _Finder(roster, submissions)
     completed = [finder.completed(submission) for submission in submissions]
@@ -314,15 +329,17 @@ def match(roster: Roster, submissions: Sequence[Submission]) -> Matched:
         if len(ids) > 1:
             person = roster.listed[one].person
             finder.notes.append(f"{_told(person)} has {len(ids)} submissions: {', '.join(ids[:MOST_NAMED])}")
-    if finder.strangers:
-        named = ", ".join(finder.strangers[:MOST_NAMED])
-        more = len(finder.strangers) - MOST_NAMED
+    if finder.mailboxes:
         finder.notes.append(
-            f"not on the roster {roster.shown}: {named}" + (f" and {more} more" if more > 0 else "")
+            f"known by no more than what precedes the @ of an address: {_some(finder.mailboxes)}"
         )
-    missing = tuple(
-        one.person for n, one in enumerate(roster.listed) if n not in by and n not in finder.unsure
-    )
+    if finder.strangers:
+        finder.notes.append(f"not on the roster {roster.shown}: {_some(finder.strangers)}")
+    likely = [_told(roster.listed[at].person) for at in sorted(finder.likely - by.keys() - finder.unsure)]
+    if likely:
+        finder.notes.append(f"in doubt, as a word of the name is in one that is not known: {_some(likely)}")
+    doubtful = finder.unsure | finder.likely
+    missing = tuple(one.person for n, one in enumerate(roster.listed) if n not in by and n not in doubtful)
     return Matched(
         tuple(completed),
         missing,
@@ -331,32 +348,51 @@ def match(roster: Roster, submissions: Sequence[Submission]) -> Matched:
     )
 
 
+@dataclass(frozen=True)
+class _Look:
+    """Who of the roster a person may be.
+
+    Attributes:
+        places: Their places in the roster; one, and no doubt, when it is certain.
+        by: What tells it: ``id``, ``word`` (a login in the name), ``name``, ``mailbox``, or nothing.
+        doubt: Why it is not certain.
+    """
+
+    places: tuple[int, ...] = ()
+    by: str = ""
+    doubt: str = ""
+
+
 @dataclass
 class _Finder:
     roster: Roster
     submissions: Sequence[Submission]
     found: list[tuple[int, ...]] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
+    mailboxes: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     unsure: set[int] = field(default_factory=set)
+    likely: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         listed = self.roster.listed
         self._platform = _index(listed, lambda one: [one.person.platform_id])
         self._logins = _index(listed, lambda one: one.logins)
+        self._mailboxes = _index(listed, lambda one: [one.mailbox])
         self._names = _index(listed, lambda one: [" ".join(_tokens(one.person.name))])
         self._glued = _index(listed, _glued)
         self._groups = _index(listed, lambda one: one.groups)
+        self._words = _index(listed, lambda one: _telling(words_of(one.person.name)))
         # Where no id is one of the roster's, the ids are of another kind and tell nothing.
-        handed_in = [person for submission in self.submissions for person in _people(submission)]
-        self._same_ids = any(person.id.casefold() in self._logins for person in handed_in)
-        # How many who handed in lay claim to each person of the roster, by ids or by the name.
+        handed_in = [(person, one.layout) for one in self.submissions for person in _people(one)]
+        self._same_ids = any(person.id.casefold() in self._logins for person, _ in handed_in)
+        # How many who handed in lay claim to each person of the roster.
         self._claims: Counter[int] = Counter()
-        for person in handed_in:
-            places = self._by_id(person) or self._by_name(person)
-            if len(places) == 1:
-                self._claims[places[0]] += 1
+        for person, layout in handed_in:
+            look = self._look(person, layout)
+            if len(look.places) == 1 and not look.doubt:
+                self._claims[look.places[0]] += 1
 
     def completed(self, submission: Submission) -> Submission:
         """A submission with what the roster tells of its people."""
@@ -364,93 +400,177 @@ class _Finder:
         found: list[int] = []
         handed_in = _people(submission)
         for person in handed_in:
-            at = self._find(person, submission)
+            group = self._groups.get(person.name.casefold(), []) if len(handed_in) == 1 else []
+            at = self._find(person, submission, group=bool(group))
             if at is not None:
                 found.append(at)
                 people.append(_complete(person, self.roster.listed[at].person))
-                continue
-            group = self._groups.get(person.name.casefold(), [])
-            if group and len(handed_in) == 1:
+            elif group:
                 found += group
                 people += [self.roster.listed[n].person for n in group]
-                continue
-            people.append(person)
+            else:
+                people.append(person)
         self.found.append(tuple(found))
         name = submission.name
         if len(handed_in) == 1 and len(people) == 1 and name == handed_in[0].name:
             name = people[0].name
         return replace(submission, name=name, people=tuple(people), members=tuple(p.name for p in people))
 
-    def _find(self, person: Person, submission: Submission) -> int | None:
+    def _find(self, person: Person, submission: Submission, *, group: bool) -> int | None:
         """The person's place in the roster; what can't be told is noted."""
-        places = self._by_id(person)
-        if len(places) == 1:
-            return places[0]
-        named = [] if places else self._by_name(person)
-        if len(places or named) > 1:
-            several = " or ".join(
-                _told(self.roster.listed[at].person) for at in (places or named)[:MOST_NAMED]
-            )
-            self._doubt(
-                f"{submission.id}: {_told(person)} may be {several} of the roster; it can't be told who, as "
-                "nothing but this is known of them",
-                places or named,
-            )
+        look = self._look(person, submission.layout)
+        if group and (look.doubt or not look.places):
+            # It is the name of a group, whatever number comes with it.
             return None
-        if not named:
-            if not self._groups.get(person.name.casefold()):
-                self.strangers.append(_told(person))
-            return None
-        one = self.roster.listed[named[0]]
-        if self._same_ids and person.id and one.person.id and person.id.casefold() not in one.logins:
-            self._doubt(
-                f"{submission.id}: {_told(person)} has the name, but not the id of {_told(one.person)} of "
-                "the roster, and is not taken for the same",
-                named,
-            )
-            return None
-        if self._claims[named[0]] > 1:
-            self._doubt(
-                f"{submission.id}: {self._claims[named[0]]} who handed in may be {_told(one.person)} of the "
-                f"roster; it can't be told whether {_told(person)} is",
-                named,
-            )
-            return None
-        return named[0]
+        doubt = look.doubt
+        if not look.places:
+            self.strangers.append(_told(person))
+        elif len(look.places) == 1 and not doubt:
+            doubt = self._rival(person, look)
+        if look.places and not doubt:
+            (at,) = look.places
+            if look.by == "mailbox":
+                self.mailboxes.append(f"{_told(person)} as {_told(self.roster.listed[at].person)}")
+            return at
+        if doubt:
+            self.problems.append(f"{submission.id}: {_told(person)} {doubt}")
+            self.unsure |= set(look.places)
+        if look.by != "name":
+            self.likely |= self._with_words_of(person.name)
+        return None
 
-    def _doubt(self, said: str, places: list[int]) -> None:
-        self.problems.append(said)
-        self.unsure |= set(places)
+    def _rival(self, person: Person, look: _Look) -> str:
+        """Why somebody else may be the one whose name, or login within a name, that is."""
+        (at,) = look.places
+        one = self.roster.listed[at]
+        other_id = self._same_ids and person.id and person.id.casefold() not in one.logins
+        if look.by == "name" and other_id and one.person.id:
+            return (
+                f"has the name, but not the id of {_told(one.person)} of the roster, and is not taken for "
+                "the same"
+            )
+        if look.by != "id" and self._claims[at] > 1:
+            return (
+                f"is not the only one: {self._claims[at]} who handed in may be {_told(one.person)} of the "
+                "roster; it can't be told who is"
+            )
+        return ""
 
-    def _by_id(self, person: Person) -> list[int]:
-        """Who of the roster has the person's ids: one, several, or none."""
-        for index, text in (
-            (self._platform, person.platform_id),
-            (self._logins, person.id),
-            (self._logins, person.email),
-            # A list of the teacher's own may know students by the platform's numbers.
-            ({} if self._platform else self._logins, person.platform_id),
-        ):
-            places = index.get(text.casefold(), []) if text else []
-            if places:
-                return places
-        # The name of who is known by a place alone may be a login, or hold one.
+    def _look(self, person: Person, layout: str) -> _Look:
+        """Who of the roster a person may be, each person looked at alone."""
+        named = self._by_name(person)
+        ids = self._by_ids(person, layout, named)
+        if ids.places:
+            return ids
         known = person.id or person.email or person.platform_id
-        return [] if known else self._by_words(person.name)
+        # The name of who is known by a place alone may be a login, or hold one.
+        look = _Look() if known else self._by_words(person.name, named)
+        if look.places:
+            return look
+        if named:
+            return _Look(tuple(named), "name", self._several(named))
+        look = self._by_mailbox(person, known)
+        if look.places:
+            return look
+        other = self._logins.get(person.platform_id.casefold(), []) if person.platform_id else []
+        if other and not self._is_own(person, layout):
+            said = (
+                f"has a number of the platform's that is one of {self._people(other)} of the roster; it "
+                "can't be told whether the roster means the platform's numbers: name its column as the "
+                "platform does, such as Canvas User ID"
+            )
+            return _Look(tuple(other), "id", said)
+        return _Look()
 
-    def _by_words(self, name: str) -> list[int]:
+    def _is_own(self, person: Person, layout: str) -> bool:
+        """Whether the platform's id is of the kind that the roster has a column of."""
+        anonymous = layout == "canvas" and person.name.startswith("anon ")
+        return bool(self.roster.platform) and layout in (self.roster.platform, "plain") and not anonymous
+
+    def _by_ids(self, person: Person, layout: str, named: Sequence[int]) -> _Look:
+        """Who has the person's ids; in doubt where these or the name are somebody else's."""
+        own = person.platform_id if self._is_own(person, layout) else ""
+        asked = ((self._platform, own), (self._logins, person.id), (self._logins, person.email))
+        known = [(text, places) for index, text in asked if text and (places := index.get(text.casefold()))]
+        if not known:
+            return _Look()
+        common = set.intersection(*(set(places) for _, places in known))
+        if not common:
+            several = sorted({at for _, places in known for at in places})
+            return _Look(tuple(several), "id", f"has ids of {self._people(several)} of the roster")
+        if len(common) > 1:
+            return _Look(tuple(sorted(common)), "id", self._several(sorted(common)))
+        (at,) = common
+        if named and at not in named:
+            said = (
+                f"has the id of {self._people([at])}, but the name of {self._people(named)} of the roster, "
+                "and is taken for neither"
+            )
+            return _Look((at, *named), "id", said)
+        numbers = all(text.isdigit() for text, _ in known)
+        if numbers and not named and not _agree(person, self.roster.listed[at]):
+            said = (
+                f"has the number of {self._people([at])} of the roster, but no word of the name, and is not "
+                "taken for the same"
+            )
+            return _Look((at,), "id", said)
+        return _Look((at,), "id")
+
+    def _by_words(self, name: str, named: Sequence[int]) -> _Look:
         """Who has a login or a number that is the name, or a word in it."""
         whole = self._logins.get(name.casefold(), [])
         if whole:
-            return whole
+            both = sorted({*whole, *named})
+            return _Look(tuple(both), "word", self._several(both))
         words = {word for word in re.split(r"[^\w.@-]+|[_/]", name.casefold()) if len(word) >= _SHORTEST_ID}
         words |= {word for word in re.split(r"[\W_]+", name.casefold()) if len(word) >= _SHORTEST_ID}
         # A word without a digit may be a name of somebody else's.
-        return sorted({at for w in words if any(map(str.isdigit, w)) for at in self._logins.get(w, [])})
+        words = {word for word in words if any(map(str.isdigit, word)) and word in self._logins}
+        places = sorted({at for word in words for at in self._logins[word]})
+        others = self._others(words_of(name), places) if places else set()
+        both = sorted({*places, *others, *named} if places else ())
+        return _Look(tuple(both), "word", self._several(both))
+
+    def _by_mailbox(self, person: Person, known: str) -> _Look:
+        """Who has an address that begins with the person's login."""
+        login = person.id or ("" if known else person.name)
+        places = self._mailboxes.get(login.casefold(), []) if login else []
+        if not places:
+            return _Look()
+        both = sorted({*places, *self._others([*words_of(person.name), *words_of(login)], places)})
+        doubt = self._several(both)
+        if not doubt and not _agree(person, self.roster.listed[both[0]]):
+            doubt = (
+                f"has the login with which the address of {self._people(both)} of the roster begins, but no "
+                "word of the name, and is not taken for the same"
+            )
+        return _Look(tuple(both), "mailbox", doubt)
 
     def _by_name(self, person: Person) -> list[int]:
-        words = _tokens(person.name)
-        return self._names.get(" ".join(words), []) or self._glued.get("".join(_words(person.name)), [])
+        words = words_of(person.name)
+        whole = self._names.get(" ".join(sorted(words)), [])
+        if whole and len(words) > 1:
+            return whole
+        # One word is one name, or several without the blanks.
+        return sorted({*whole, *self._glued.get("".join(words), [])})
+
+    def _others(self, words: Iterable[str], places: Iterable[int]) -> set[int]:
+        """Whose name has one of the words, which is in no name of those at the places."""
+        own = {word for at in places for word in words_of(self.roster.listed[at].person.name)}
+        return {at for word in _telling(words) if word not in own for at in self._words.get(word, [])}
+
+    def _with_words_of(self, name: str) -> set[int]:
+        """Whose name has a word in common with a name."""
+        return {at for at, one in enumerate(self.roster.listed) if alike(name, one.person.name)}
+
+    def _several(self, places: Sequence[int]) -> str:
+        if len(places) < 2:
+            return ""
+        several = " or ".join(_told(self.roster.listed[at].person) for at in places[:MOST_NAMED])
+        return f"may be {several} of the roster; it can't be told who, as nothing but this is known of them"
+
+    def _people(self, places: Sequence[int]) -> str:
+        return _some([_told(self.roster.listed[at].person) for at in places])
 
 
 def _index(listed: Iterable[Listed], keys: Callable[[Listed], Iterable[str]]) -> dict[str, list[int]]:
@@ -480,20 +600,40 @@ def _complete(person: Person, known: Person) -> Person:
 
 def _tokens(name: str) -> list[str]:
     """The words of a name in the order of the alphabet."""
-    return sorted(_words(name))
+    return sorted(words_of(name))
 
 
-def _words(name: str) -> list[str]:
-    """The words of a name, without accents and capitals."""
-    letters = unicodedata.normalize("NFKD", name.casefold())
-    bare = "".join(sign for sign in letters if not unicodedata.combining(sign))
-    return re.findall(r"[^\W_]+", bare)
+def _telling(words: Iterable[str]) -> list[str]:
+    """Words that are no initials."""
+    return [word for word in words if len(word) > 1 or not word.isascii()]
+
+
+def _agree(person: Person, one: Listed) -> bool:
+    """Whether a name could be that of a person of the roster; it could where one of them tells none."""
+    known = one.person
+    if _is_nameless(person) or _is_nameless(known):
+        return True
+    return person.name.casefold() in {*one.logins, one.mailbox} or alike(person.name, known.name)
+
+
+def _is_nameless(person: Person) -> bool:
+    """Whether the name is only the login, the address, or a word and the number: ``Participant 88``."""
+    name = person.name.casefold()
+    ids = {person.id, person.email, person.email.partition("@")[0], person.platform_id}
+    if not words_of(name) or name in {text.casefold() for text in ids}:
+        return True
+    return bool(person.platform_id) and name.endswith(person.platform_id.casefold())
+
+
+def _some(told: Sequence[str]) -> str:
+    more = len(told) - MOST_NAMED
+    return ", ".join(told[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _glued(one: Listed) -> list[str]:
     """A name written without blanks, the family name first, as Canvas does, or last."""
-    words = _words(one.person.name)
-    family = _words(one.last)
+    words = words_of(one.person.name)
+    family = words_of(one.last)
     if family and words[-len(family) :] == family:
         return ["".join(family + words[: -len(family)]), "".join(words)]
     # It isn't told where the family name begins.

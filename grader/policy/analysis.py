@@ -7,10 +7,11 @@ import difflib
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from grader.policy import alike, findings
 from grader.policy import bundle as bundles
+from grader.policy.certainty import SHIFTING
 from grader.policy.findings import Finding, Inspector
 from grader.policy.folding import words
 from grader.policy.names import Resolver
@@ -18,7 +19,7 @@ from grader.policy.pieces import CELL, MAIN, MODULE, error_place, name_line, spl
 from grader.policy.program import Program, TooDeep
 from grader.policy.reach import Reach
 from grader.policy.rules import Rule, Rules
-from grader.policy.scopes import Binding, ModuleScope, Store, Unit
+from grader.policy.scopes import Binding, Block, ModuleScope, Store, Unit
 from grader.policy.values import Namespace, Unknown
 
 LONGEST_SOURCE = 2_000_000
@@ -28,6 +29,8 @@ MOST_REPORTED = 200
 DEEPEST_STACK = 5_000
 MOST_ROUNDS = 8
 MOST_TEXTS = 32
+# Notebooks have few cells that redefine something; beyond it, any that ended early counts.
+MOST_CELLS = 12
 
 _TOO_DEEP = "The code is nested too deeply to be read."
 # Without one of these, nothing in a source hides what it runs; most have none, and are spared the search.
@@ -43,6 +46,8 @@ _HIDING_ATTRIBUTES = words(
     redispatch redispatch_boxed py_kernels
     """
 )
+# What Python asks for members that are not there.
+_LOOKING_UP = frozenset({"__getattr__", "__getattribute__"})
 _HIDING_MODULES = words(
     """
     builtins importlib operator pkgutil pydoc inspect ctypes _ctypes cffi _cffi_backend sys gc threading
@@ -66,7 +71,8 @@ def analyze(
 
     Returns:
         Plain data, ready for JSON: `syntax_error`, `imports`, `entry`, `violations` (helpers that the
-        entry point can reach), `suspicious` (code that hides what it runs), `notes` (helpers that
+        entry point can reach; with `if_failed` where that rests on cells that end early, see
+        `Study.conditions`), `suspicious` (code that hides what it runs), `notes` (helpers that
         nothing reaches) and `alike` (see `grader.policy.alike`). Lists are in order of line and column;
         columns are 1-based and count characters. Of a text with parts also `parts`, the name and first line
         of each, and `broken_cells` and `broken_modules`, which are not valid Python and run nothing: `name`,
@@ -87,27 +93,24 @@ def analyze(
     nodes = [node for text in texts for body in text.bodies for node in body]
     if len(source) * 3 > MOST_NODES and _size(nodes) > MOST_NODES:
         return _with_parts(_unread(source, entry), parts)
+    begins = [("" if piece.kind == MAIN else piece.name, piece.first) for piece in bundle.pieces]
+    study = Study(bundle, rules, entry, lines, begins)
+    twins = ""
+    limit = sys.getrecursionlimit()
     try:
-        program = Program(bundle.main, bundle.modules, lambda root: bundles.may_be_real(root, rules))
+        report = study.report()
+        sys.setrecursionlimit(max(limit, DEEPEST_STACK))
+        twins = alike.digest(texts)
+        report = study.made(report)
+        conditions = study.conditions(report)
     except TooDeep as error:
         column = _column(lines, error.line, error.column)
         return _with_parts(_broken(error.line, column, _TOO_DEEP), parts)
     except RecursionError:
         return _with_parts(_broken(1, 1, _TOO_DEEP), parts)
-    begins = [("" if piece.kind == MAIN else piece.name, piece.first) for piece in bundle.pieces]
-    report = Report(program, rules, entry, lines, begins)
-    twins = ""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, DEEPEST_STACK))
-    try:
-        twins = alike.digest(texts)
-        report.make()
-    except RecursionError:
-        # The bounds on depth make this unlikely; a caller deep in its own stack may still meet it.
-        report.too_complex = True
     finally:
         sys.setrecursionlimit(limit)
-    made = report.as_dict()
+    made = report.as_dict(conditions)
     made["alike"] = twins
     if bundle.pieces:
         made["broken_cells"] = [_broken_piece(piece) for piece in bundle.broken if piece.kind == CELL]
@@ -135,6 +138,105 @@ def _broken_piece(piece: Piece) -> dict[str, object]:
     }
 
 
+class Study:
+    """The reports on one text, which differ in what is taken for certain."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        rules: Rules,
+        entry: str,
+        lines: Sequence[str],
+        begins: Sequence[tuple[str, int]],
+    ) -> None:
+        self._bundle = bundle
+        self._rules = rules
+        self._entry = entry
+        self._lines = lines
+        self._begins = begins
+        self._steady = True
+
+    def report(self, sure: Collection[int] = ()) -> Report:
+        """A report that is not made yet; for `sure` see `grader.policy.program.Program`.
+
+        Raises:
+            TooDeep, RecursionError: The text is nested too deeply.
+        """
+        rules = self._rules
+        program = Program(
+            self._bundle.main,
+            self._bundle.modules,
+            lambda root: bundles.may_be_real(root, rules),
+            libraries=rules.roots | rules.array_libraries,
+            sure=sure,
+            steady=self._steady,
+        )
+        return Report(program, rules, self._entry, self._lines, self._begins)
+
+    def made(self, report: Report, sure: Collection[int] = ()) -> Report:
+        """The report filled; another one where what it took for certain turned out not to be."""
+        _make(report)
+        if report.shifts and self._steady:
+            self._steady = False
+            report = self.report(sure)
+            _make(report)
+        return report
+
+    def conditions(self, report: Report) -> dict[Place, list[list[int]]]:
+        """Which violations rest on cells that ended early, and on which.
+
+        Returns:
+            For the place of each the cells by their first lines: it stands where a cell of each list ended
+            early. What stands in any case is left out.
+        """
+        places = report.violation_places()
+        if not places or not report.program.tails:
+            return {}
+        cells = report.deciding_cells()
+        every = set(report.program.tails.values())
+        open_places = places - self._found(every)
+        if not open_places:
+            return {}
+        needed: dict[Place, list[int]] = {place: [] for place in open_places}
+        alone: dict[Place, set[int]] = {place: set() for place in open_places}
+        if len(cells) <= MOST_CELLS:
+            for cell in sorted(cells):
+                without = self._found((every - cells) | {cell})
+                only = self._found(every - {cell})
+                for place in open_places:
+                    if place not in without:
+                        needed[place].append(cell)
+                    if place in only:
+                        alone[place].add(cell)
+        firsts = [piece.first for piece in self._bundle.pieces if piece.kind != MODULE]
+        left_over: dict[frozenset[int], set[Place]] = {}
+        found: dict[Place, list[list[int]]] = {}
+        for place in open_places:
+            some = set(alone[place])
+            left = frozenset(cells - some)
+            if left and some:
+                # Those that do not do it alone may do it together.
+                if left not in left_over:
+                    left_over[left] = self._found(every - left)
+                some |= left if place in left_over[left] else set()
+            groups = [[cell] for cell in needed[place]]
+            if not groups or (some and some.isdisjoint(needed[place])):
+                groups.append(sorted(some or cells or every))
+            found[place] = [[firsts[cell] for cell in group] for group in groups]
+        return found
+
+    def _found(self, sure: Collection[int]) -> set[Place]:
+        return self.made(self.report(sure), sure).violation_places()
+
+
+def _make(report: Report) -> None:
+    try:
+        report.make()
+    except RecursionError:
+        # The bounds on depth make this unlikely; a caller deep in its own stack may still meet it.
+        report.too_complex = True
+
+
 class Report:
     """What the analysis of one program found.
 
@@ -160,6 +262,7 @@ class Report:
         self.violations: list[Finding] = []
         self.suspicious: list[Finding] = []
         self.notes: list[Finding] = []
+        self.shifts = False  # a name that was taken to be left alone is bound by its text
         self._unnamed: list[Unit] = []  # values bound to names that cannot be told
         self._texts: set[ast.Call] = set()
         self._text_units: list[tuple[Unit, Unit]] = []
@@ -188,6 +291,7 @@ class Report:
             found, complete = self.resolver.constants(key)
             for name in found:
                 self.program.bind_global(name, value, unit)
+            self.shifts = self.shifts or not complete or not SHIFTING.isdisjoint(found)
             if not complete:
                 self._unnamed.append(unit)
         for store in self.program.stores:
@@ -195,6 +299,7 @@ class Report:
                 names, complete = self.resolver.constants(store.attr_expr)
                 store.attr = names[0] if complete and len(names) == 1 else None
                 self.program.member_names.update(names)
+                self.shifts = self.shifts or not SHIFTING.isdisjoint(names)
         if stores or any(store.attr_expr is not None for store in self.program.stores):
             self.program.expand_stars()
             self.resolver.index()
@@ -262,6 +367,8 @@ class Report:
                 reach.add(inner)
         inspector = Inspector(resolver, hiding=hiding)
         self._inspect(inspector, reach, executed, hiding=hiding)
+        if hiding:
+            self._passing_on()
         self._imports(inspector, reach)
         return inspector
 
@@ -277,13 +384,29 @@ class Report:
         program = self.program
         return (
             program.linked
+            or not _LOOKING_UP.isdisjoint(program.member_names)
+            or any(
+                not _LOOKING_UP.isdisjoint(scope.names)
+                for scope in (program.module, *program.modules.values())
+            )
+            or not findings.WATCHING.isdisjoint(program.attributes)
             or not _HIDING_NAMES.isdisjoint(program.reads)
             or not _HIDING_ATTRIBUTES.isdisjoint(program.attributes)
             or any(module.split(".")[0] in _HIDING_MODULES for module, _ in program.imports)
             or any(_HIDING_ATTRIBUTES.intersection(item.lib.split(".")) for item in program.import_bindings)
         )
 
+    def _may_ask(self) -> bool:
+        program, watching = self.program, findings.WATCHING
+        return (
+            not watching.isdisjoint(program.attributes)
+            or "sys" in program.mentioned()
+            or not {"overrides", "getattr"}.isdisjoint(program.mentioned())
+            or any(not watching.isdisjoint(item.lib.split(".")) for item in program.import_bindings)
+        )
+
     def _inspect(self, inspector: Inspector, reach: Reach, executed: set[Unit], *, hiding: bool) -> None:
+        asks = self._may_ask()
         for unit in self.program.units:
             live = unit in reach.units
             for node in unit.items:
@@ -295,9 +418,32 @@ class Report:
                         found.via is None or any(part in reach.units for part in found.via)
                     )
                     (self.violations if reached else self.notes).append(found)
+            if hiding and asks:
+                for node in unit.items:
+                    self.suspicious.extend(inspector.watches(node))
             if hiding and (live or unit in executed):
                 for node in unit.items:
                     self.suspicious.extend(inspector.suspicions(node))
+
+    def _passing_on(self) -> None:
+        """Modules and classes whose members are looked up by a value, so that any name may be one."""
+        program = self.program
+        loaded = program.loaded()
+        if self.resolver.imports_by_text():
+            loaded |= set(program.modules.values())
+        scopes = [scope for scope in {program.module, *program.modules.values()} if scope in loaded]
+        for scope in [*scopes, *(cls.scope for cls in program.classes if cls.scope.home in loaded)]:
+            for name in _LOOKING_UP:
+                for item in scope.names.get(name, ()):
+                    if item.kind not in ("func", "del") and not item.block.dead:
+                        where = scope.home.name or "the file itself" if scope is scope.home else "a class"
+                        self.suspicious.append(
+                            Finding(findings.UNRESOLVED, where, item.node, detail="passed on")
+                        )
+        for store in program.stores:
+            if store.attr in _LOOKING_UP and not store.unit.dead and store.receiver is not None:
+                place = store.receiver
+                self.suspicious.append(Finding(findings.UNRESOLVED, "an object", place, detail="passed on"))
 
     def _imports(self, inspector: Inspector, reach: Reach) -> None:
         for binding in self.program.import_bindings:
@@ -349,9 +495,40 @@ class Report:
 
     # --- as data ----------------------------------------------------------------------------------
 
-    def as_dict(self) -> dict[str, object]:
-        """The report as plain data."""
+    def violation_places(self) -> set[Place]:
+        """Where helpers are used, with the rules that ban them."""
+        return {(*self._place(item), item.rule) for item in self.violations}
+
+    def deciding_cells(self) -> set[int]:
+        """The cells that may end early before they bind what is bound elsewhere too."""
+        program = self.program
+        if program.stars:
+            return set(program.tails.values())
+        found: set[int] = set()
+        for bindings in program.module.names.values():
+            first = min((binding.pos for binding in bindings), default=0)
+            for binding in bindings:
+                if binding.pos == first:
+                    continue  # there is nothing that it replaces
+                block: Block | None = binding.block
+                while block is not None and block not in program.tails:
+                    block = block.parent
+                if block is not None:
+                    found.add(program.tails[block])
+        return found
+
+    def as_dict(self, conditions: Mapping[Place, list[list[int]]]) -> dict[str, object]:
+        """The report as plain data.
+
+        Args:
+            conditions: As `Study.conditions` gives them.
+        """
         violations = self._listed(self.violations, self._violation)
+        by_place: dict[object, list[list[int]]] = dict(conditions.items())
+        for item in violations:
+            place = item["line"], item["column"], item["rule"]
+            if place in by_place:
+                item["if_failed"] = by_place[place]
         taken = {(item["line"], item["column"], item["rule"]) for item in violations}
         notes = [
             item
@@ -407,6 +584,8 @@ class Report:
                 what = f"hands on {item.helper} as a whole, so that what is used of it cannot be told"
             elif item.detail == "table":
                 what = f"takes the names of {item.helper} as a table"
+            elif item.detail == "passed on":
+                what = f"gives {item.helper} members whose names cannot be told before it runs"
             elif item.helper == "an import":
                 what = "imports a module whose name cannot be told before it runs"
             else:
@@ -455,9 +634,12 @@ class Report:
 
 TYPE_CHECKING = False  # typing itself is costly to import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from grader.policy.bundle import Bundle
     from grader.policy.pieces import Part, Piece
+
+    Place = tuple[int, int, str]
 
     Teller = Callable[[Finding, int, int], dict[str, object]]
 

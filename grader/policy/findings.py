@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.policy.names import Lookup, Resolver
+from grader.policy.names import GETTING, Lookup, Resolver
 from grader.policy.rules import Rule
 from grader.policy.scopes import Binding, Unit
 from grader.policy.texts import argument_of
@@ -121,6 +121,19 @@ _REVEALING = frozenset(
         *("__subclasses__", "__globals__", "__code__", "__closure__", "cell_contents", "__recorded__"),
         *("f_globals", "f_locals", "f_back", "f_builtins", "tb_frame", "gi_frame", "cr_frame", "ag_frame"),
         *("redispatch", "redispatch_boxed", "py_kernels"),
+    }
+)
+# Who asks for these wants to know whether calls are watched; no exercise needs any.
+WATCHING = frozenset(
+    {
+        *("_get_current_function_mode_stack", "_get_current_function_mode", "_len_torch_function_stack"),
+        *("_get_function_stack_at", "_is_torch_function_mode_enabled", "_is_torch_function_enabled"),
+        *("_get_current_dispatch_mode_stack", "_get_current_dispatch_mode", "_len_torch_dispatch_stack"),
+        *("_get_dispatch_stack_at", "_python_dispatch", "_mode_utils", "_pop_mode", "_push_mode"),
+        *("_pop_torch_function_stack", "_push_on_torch_function_stack", "gettrace", "getprofile"),
+        *("_pop_torch_dispatch_stack", "_push_on_torch_dispatch_stack", "BaseTorchFunctionMode"),
+        *("DisableTorchFunction", "DisableTorchFunctionSubclass", "TorchFunctionMode", "TorchDispatchMode"),
+        *("get_tool", "sys.gettrace", "sys.getprofile", "sys.monitoring", "torch.overrides"),
     }
 )
 _EDITING = frozenset({"pop", "popitem", "setdefault", "update", "clear", "__setitem__", "__delitem__"})
@@ -334,8 +347,32 @@ class Inspector:
                 if isinstance(value, Table) and (not value.name or self.rules.may_hold(value.name)):
                     yield Finding(UNRESOLVED, value.name or "sys.modules", node, detail="table")
 
+    def watches(self, node: ast.expr) -> Iterator[Finding]:
+        """Names that tell whether calls are watched, on whatever object they are looked up."""
+        name = ""
+        if isinstance(node, ast.Attribute):
+            name = node.attr if node.attr in WATCHING else self.resolver.dotted(node)
+        elif isinstance(node, ast.Name):
+            imported = [item.lib for item in self.resolver.candidates(node) if item.kind == "import"]
+            last = [part for lib in imported for part in (lib, lib.rpartition(".")[2]) if part in WATCHING]
+            name = last[0] if last else ""
+        elif (lookup := self.resolver.lookups.get(node)) is not None:
+            named = {
+                *lookup.attrs,
+                *(part for full in lookup.libs for part in (full, full.rpartition(".")[2])),
+            }
+            name = min(named & WATCHING, default="")
+        if name in WATCHING:
+            yield Finding(DYNAMIC, name, node, detail="tells whether library calls are watched")
+
     def _suspicious_attribute(self, node: ast.Attribute) -> Iterator[Finding]:
         values = self.resolver.resolve(node.value)
+        if node.attr in GETTING and node not in self.program.callees:
+            for value in values:
+                if isinstance(value, Lib) and (
+                    value.name.startswith(("builtins.", "types.")) or self.rules.may_hold(value.name)
+                ):
+                    yield Finding(UNRESOLVED, f"{value.name}.{node.attr}", node)
         for value in values:
             if isinstance(value, Lib):
                 yield from self._suspicious_library(f"{value.name}.{node.attr}", node)
@@ -352,6 +389,8 @@ class Inspector:
         for binding in bindings:
             if binding.kind == "import":
                 yield from self._suspicious_library(binding.lib, node)
+                if binding.lib.rpartition(".")[2] in GETTING and self.rules.may_hold(binding.lib):
+                    yield Finding(UNRESOLVED, binding.lib, node)
         if not bindings and node.id in ("__loader__", "__spec__"):
             yield Finding(DYNAMIC, node.id, node, detail="may import what the source does not show")
         if bindings or node in self.program.callees:

@@ -80,6 +80,9 @@ _PASSED_ON = words(
     jax.jit jax.vmap random.choice weakref.proxy weakref.ref
     """
 )
+GETATTR = "__getattr__"
+# What gives members of an object by their names as texts.
+GETTING = frozenset({"getattr", "__getattr__", "__getattribute__", "getattr_static"})
 _WRAPPED = frozenset({"__call__", "__func__", "__wrapped__", "__self__"})
 _NAMESPACES = frozenset({"builtins.globals", "builtins.locals"})
 _CONTAINER_LOOKUPS = frozenset({"get", "__getitem__", "pop", "setdefault"})
@@ -271,9 +274,10 @@ class Resolver(texts.Scenery):
         return list(found)
 
     def star_names(self, scope: ModuleScope, name: str) -> list[str]:
-        """The library members that a name in a module may be by starred imports."""
+        """The library members that a name in a module may be by starred imports, or by its `__getattr__`."""
+        passed = self._passed_on(scope, name)
         if not self.program.stars:
-            return []
+            return passed
         bindings = self.exported(scope, name)
         sure = all(item.kind != "member" or self.origins(item) for item in bindings)
         last = max((item.pos for item in bindings if item.block.parent is None), default=-1) if sure else -1
@@ -282,7 +286,33 @@ class Resolver(texts.Scenery):
             for star in self._all_stars()
             if star.home is scope and not star.block.dead and (star.pos > last or scope.cyclic)
         ]
-        return [f"{library}.{name}" for library in dict.fromkeys(found)]
+        return [*passed, *(f"{library}.{name}" for library in dict.fromkeys(found))]
+
+    def _passed_on(self, scope: ModuleScope, name: str) -> list[str]:
+        """The library members that a name which a module may not have is by its `__getattr__`."""
+        if GETATTR not in scope.names or name in (GETATTR, "__all__"):
+            return []
+        if any(not item.block.parent and item.kind != "del" for item in self.exported(scope, name)):
+            return []
+        return [f"{library}.{name}" for library in self.passing_on(scope)]
+
+    def passing_on(self, scope: ModuleScope) -> list[str]:
+        """The libraries that a module passes on whole: `__getattr__ = torch.__getattribute__`."""
+        if scope in self._busy:
+            return []
+        self._busy.add(scope)
+        try:
+            values = [v for item in self.exported(scope, GETATTR) for v in self.leaves(self.binding(item))]
+        finally:
+            self._busy.discard(scope)
+        found: list[str] = []
+        for value in values:
+            if isinstance(value, Lib):
+                found.extend(_owner(value))
+            elif isinstance(value, Partial) and value.args and _gets_members(value):
+                given = self._resolve(value.args[0])
+                found.extend(item.name for item in given if isinstance(item, Lib))
+        return list(dict.fromkeys(found))
 
     def imports_by_text(self) -> bool:
         """Whether modules may be imported by their names as texts."""
@@ -471,7 +501,7 @@ class Resolver(texts.Scenery):
 
     def stars(self, node: ast.Name) -> list[str]:
         """The modules of starred imports that may provide an unbound name."""
-        if not self.program.stars:
+        if not self.program.stars and not self.program.own_stars:
             return []
         load = self.program.loads.get(node)
         dead = load is not None and load.block.dead
@@ -480,7 +510,18 @@ class Resolver(texts.Scenery):
             star.lib
             for star in self._all_stars()
             if (home is None or star.home is home) and (dead or not star.block.dead)
+        ] + self._starred_through(home)
+
+    def _starred_through(self, home: ModuleScope | None) -> list[str]:
+        """The libraries that modules pass on whole whose `__all__` may name what they do not bind."""
+        found = [
+            library
+            for star in self.program.own_stars
+            if star.target is not None and (home is None or star.home is home)
+            if "__all__" in star.target.names and GETATTR in star.target.names
+            for library in self.passing_on(star.target)
         ]
+        return list(dict.fromkeys(found))
 
     def _all_stars(self) -> list[Star]:
         if self._starred is None:
@@ -847,6 +888,13 @@ class Resolver(texts.Scenery):
         if len(values) == 1 and isinstance(values[0], Lib):
             return values[0].name
         return None
+
+    def dotted(self, node: ast.Attribute) -> str:
+        """The canonical name that an attribute of a library has, empty when it is none."""
+        for value in self.resolve(node.value):
+            if isinstance(value, Lib):
+                return f"{value.name}.{node.attr}"
+        return ""
 
     def own_function(self, node: ast.expr) -> Func | None:
         """The function of the source that an expression surely is."""
@@ -1361,6 +1409,16 @@ def lib(name: str) -> Values:
     if name.startswith("builtins.__builtins__"):
         return (Lib("builtins" + name.removeprefix("builtins.__builtins__")),)
     return (Lib(name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME]),)
+
+
+def _gets_members(value: Partial) -> bool:
+    return any(isinstance(f, Lib) and f.name.rpartition(".")[2] in GETTING for f in value.functions)
+
+
+def _owner(value: Lib) -> list[str]:
+    """The library whose members a function of it gives."""
+    owner, _, last = value.name.rpartition(".")
+    return [owner] if owner and last in ("__getattr__", "__getattribute__") else []
 
 
 def _union(parts: Iterable[Values]) -> Values:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 import bisect
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
+from grader.policy.certainty import Certainty
 from grader.policy.folding import words
 from grader.policy.scopes import (
     Binding,
@@ -98,10 +98,23 @@ class Program:
         main: The file, or the cells.
         modules: The helper modules.
         real: Tells whether a top-level module of a name may be there without the student's files.
+        libraries: The libraries that have banned helpers.
+        sure: The cells, counted from 0, that are taken to run to their ends.
+        steady: The program puts no `__name__` or `TYPE_CHECKING` anywhere in a way that its text hides.
+
+    Attributes:
+        tails: Of cells that may end early the statements that may then not run, with the cell's number.
     """
 
     def __init__(
-        self, main: Text, modules: Sequence[Text] = (), real: Callable[[str], bool] = lambda root: False
+        self,
+        main: Text,
+        modules: Sequence[Text] = (),
+        real: Callable[[str], bool] = lambda root: False,
+        *,
+        libraries: frozenset[str] = frozenset(),
+        sure: Collection[int] = (),
+        steady: bool = True,
     ) -> None:
         self.loads: dict[ast.Name, Load] = {}
         self.reads: dict[str, list[ast.Name]] = {}
@@ -118,6 +131,10 @@ class Program:
         self.stars: list[Star] = []
         self.own_stars: list[Star] = []
         self.modules: dict[str, ModuleScope] = {}
+        self.tails: dict[Block, int] = {}
+        self.steady = steady
+        self._certainty = Certainty([main, *modules], libraries, steady=steady)
+        self._sure = sure
         self._real = real
         self._known_real: dict[str, bool] = {}
         self.linked = False  # a module of the submission is imported
@@ -175,19 +192,27 @@ class Program:
         self._block = self.root
         self._unit = self._new_unit()
         self._effects.add(self._unit)
-        for body in text.bodies:
-            if text.unsure:
-                self._unsure(body)
-            else:
+        for at, body in enumerate(text.bodies):
+            if not text.unsure or (scope is self.module and at in self._sure):
                 self._body(body)
+                continue
+            tail = self._unsure(body)
+            if tail is not None and scope is self.module:
+                self.tails[tail] = at
 
-    def _unsure(self, statements: list[ast.stmt]) -> None:
-        """Statements of which one may raise, and what has run by then stays."""
+    def _unsure(self, statements: list[ast.stmt]) -> Block | None:
+        """Statements of which one may raise, and what has run by then stays; those after it, if any."""
         sure = 0
-        while sure < len(statements) and _cannot_raise(statements[sure]):
+        while sure < len(statements) and self._certainty.cannot_raise(statements[sure]):
             sure += 1
         self._body(statements[:sure])
-        self._branch(statements[sure:])
+        if sure == len(statements):
+            return None
+        block = self._block
+        self._block = tail = Block(block)
+        self._body(statements[sure:])
+        self._block = block
+        return tail
 
     def expand_stars(self) -> None:
         """Bind what a starred import takes from modules of the submission; again when they got more names."""
@@ -509,7 +534,7 @@ class Program:
         self._branch(node.orelse)
 
     def _while(self, node: ast.While) -> None:
-        truth = _truth(node.test)
+        truth = self._certainty.truth(node.test)
         loop = Loop(self._next(), self._block.loop)
         block = self._block
         self._block = Block(block, loop=loop)
@@ -525,7 +550,7 @@ class Program:
     def _if(self, node: ast.If) -> None:
         block, unit = self._block, self._unit
         while True:
-            truth = _truth(node.test)
+            truth = self._certainty.truth(node.test)
             self._expr(node.test)
             rest = node.orelse
             if truth is False:
@@ -1072,27 +1097,6 @@ def _reached(scope: ModuleScope) -> set[ModuleScope]:
     return found
 
 
-def _cannot_raise(node: ast.stmt) -> bool:
-    """Whether a module-level statement always binds what it binds."""
-    if isinstance(node, ast.FunctionDef):
-        args = node.args
-        annotated = [arg.annotation for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
-        annotated += [arg.annotation for arg in (args.vararg, args.kwarg) if arg is not None]
-        evaluated = [*annotated, node.returns, *args.defaults, *args.kw_defaults]
-        return not node.decorator_list and all(_is_plain(item) for item in evaluated)
-    if isinstance(node, ast.Assign):
-        return all(isinstance(item, ast.Name) for item in node.targets) and _is_plain(node.value)
-    if isinstance(node, ast.Import):
-        return all(item.name == "numpy" or item.name in sys.stdlib_module_names for item in node.names)
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "__future__"
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _is_plain(node: ast.expr | None) -> bool:
-    return node is None or isinstance(node, ast.Constant)
-
-
 def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Pair the targets of `a, b = f, g` with what each of them gets."""
     if (
@@ -1160,39 +1164,6 @@ def _is_self_module(node: ast.expr) -> bool:
         named = _last_name(node.func) in ("import_module", "__import__", "get")
         return named and _last_name(node.args[0]) == "__name__"
     return False
-
-
-def _truth(test: ast.expr) -> bool | None:
-    """What a test is known to be while the module is imported under its own name, or None."""
-    if isinstance(test, ast.Constant):
-        return bool(test.value)
-    if isinstance(test, ast.Name | ast.Attribute) and _last_name(test) == "TYPE_CHECKING":
-        return False
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = _truth(test.operand)
-        return None if inner is None else not inner
-    if isinstance(test, ast.BoolOp):
-        known = [_truth(value) for value in test.values]
-        if isinstance(test.op, ast.And):
-            return False if False in known else True if all(known) else None
-        return True if True in known else False if known.count(False) == len(known) else None
-    if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        sides = [test.left, test.comparators[0]]
-        named = any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
-        main = any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)
-        if named and main and isinstance(test.ops[0], ast.Eq | ast.Is):
-            return False
-        if named and main and isinstance(test.ops[0], ast.NotEq | ast.IsNot):
-            return True
-        if named and isinstance(test.ops[0], ast.In) and "__main__" in _constants(sides[1]):
-            return False
-    return None
-
-
-def _constants(node: ast.expr) -> Iterable[object]:
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
-        return [item.value for item in node.elts if isinstance(item, ast.Constant)]
-    return ()
 
 
 _STATEMENTS: dict[type[ast.AST], Callable[..., None]] = {

@@ -7,7 +7,7 @@ sentence is made anew from the rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from grader.policy.pieces import name_line
 from grader.policy.rules import LONGEST_NAME, Rule, Rules
@@ -23,6 +23,8 @@ else:
 MOST_FINDINGS = 50
 LAST_LINE = 2_000_000
 TAMPERING = "tampering"
+# Of a violation that stands only where cells ended early: their first lines, one of each list.
+IF_FAILED = "if_failed"
 # The phase whose findings say no more than the rule.
 HIDDEN = "hidden"
 # What a submission can interfere with, and how it is told.
@@ -83,12 +85,14 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
         A note that a helper is never reached goes when it was reached.
     """
     parts = _parts(report)
+    # What stands only where a cell ended early is no reason to leave out what ran: see `settle`.
     violations, suspicious, notes = (_entries(report, key) for key in ("violations", "suspicious", "notes"))
     ran: list[dict[str, object]] = []
     signs: list[dict[str, object]] = []
-    named = {rules.canonical(str(entry.get("helper"))) for entry in violations}
-    broken = {(entry.get("rule"), entry.get("line")) for entry in violations}
-    broken |= {(entry.get("rule"), 0) for entry in violations}
+    standing = [entry for entry in violations if IF_FAILED not in entry]
+    named = {rules.canonical(str(entry.get("helper"))) for entry in standing}
+    broken = {(entry.get("rule"), entry.get("line")) for entry in standing}
+    broken |= {(entry.get("rule"), 0) for entry in standing}
     for item in findings[: 2 * MOST_FINDINGS] if isinstance(findings, list) else []:
         sign = _sign(item, parts)
         if sign is not None:
@@ -100,7 +104,7 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
             continue
         if item.get("phase") == HIDDEN:
             # Names and lines come from a process that has seen hidden inputs: only the rule may be told.
-            if all(entry["rule"] != other["rule"] for other in [*violations, *ran]):
+            if all(entry["rule"] != other["rule"] for other in [*standing, *ran]):
                 ran.append(_entry(_hidden(rules, str(entry["rule"]))))
             continue
         place = entry["rule"], entry["line"]
@@ -116,6 +120,34 @@ def merge(report: Mapping[str, object], findings: object, rules: Rules) -> dict[
         "suspicious": sorted([*suspicious, *signs], key=_by_place),
         "notes": notes,
     }
+
+
+def settle(report: Mapping[str, object], failed: Collection[int] | None) -> dict[str, object]:
+    """A report in which no violation hangs on whether a cell ended early any more.
+
+    Args:
+        report: What `grader.policy.analysis.analyze` or `merge` gave.
+        failed: The first lines of the cells that ended early; None when any may have.
+
+    Returns:
+        The report with the violations that stand; the others are suspicious, since it is the submission's
+        own process that tells which cells ended early.
+    """
+    violations, suspicious = _entries(report, "violations"), _entries(report, "suspicious")
+    standing: list[dict[str, object]] = []
+    for entry in violations:
+        groups = entry.pop(IF_FAILED, None)
+        if failed is None or not isinstance(groups, list) or all(_any_of(group, failed) for group in groups):
+            standing.append(entry)
+            continue
+        uses = str(entry.get("message", "")).partition("; ")[0]
+        told = "which a later cell replaces; this costs nothing by itself, but is shown to the teacher."
+        suspicious.append(entry | {"message": f"{uses}, {told}"})
+    return {**report, "violations": standing, "suspicious": sorted(suspicious, key=_by_place)}
+
+
+def _any_of(group: object, failed: Collection[int]) -> bool:
+    return not isinstance(group, list) or any(first in failed for first in group)
 
 
 def _entries(report: Mapping[str, object], key: str) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ import pytest
 from grader.exercise.calls import ArrayArgument, PhaseBuilder, read_plan
 from grader.outcomes import Execution
 from grader.policy.rules import Rules
-from grader.policy.runtime import merge
+from grader.policy.runtime import merge, settle
 from grader.positions import Part
 from grader.sandbox.analyst import Analyst
 from grader.sandbox.children import SandboxError
@@ -145,6 +145,24 @@ ATTACKS = {
         ["import a, b\ndef f(x): return a.g(x)"],
         {"a": "def h(x): return x\ndef g(x): return h(x)", "b": "import a, numpy\na.h = numpy.tanh"},
     ),
+    "a module that passes a library on by a value": (
+        "main",
+        ["import heads\ndef f(x): return heads.tanh(x)"],
+        {"heads": "import numpy\n__getattr__ = numpy.__getattribute__"},
+    ),
+    "a name that makes a test for a program true": (
+        "main",
+        ["from heads import g\ndef f(x): return g(x)"],
+        {
+            "heads": "import numpy\n__name__ = '__main__'\ndef g(x): return x\n"
+            "if __name__ == '__main__': g = numpy.tanh"
+        },
+    ),
+    "a name that makes a test for a type checker true": (
+        "main",
+        ["import typing\ntyping.TYPE_CHECKING = True\nfrom heads import g\ndef f(x): return g(x)"],
+        {"heads": "import numpy, typing\ndef g(x): return x\nif typing.TYPE_CHECKING: g = numpy.tanh"},
+    ),
     "a helper that fails when it has been used": (
         "main",
         ["kept = []\ntry:\n    import heads\nexcept ValueError:\n    pass\ndef f(x): return kept[0](x)"],
@@ -165,6 +183,24 @@ def test_what_runs_is_what_was_checked(server: ForkServer, name: str) -> None:
     # The attack is told where it works; where it doesn't, the call gives the honest answer.
     assert step.state == "returned", (step, execution.load)
     assert static, (step, report)
+
+
+@pytest.mark.parametrize(
+    ("ending", "stands"),
+    [("1 / 0", True), ("exit()", True), ("[][0]", True), ("abs(-1)", False), ("print(f(np.ones(2)))", False)],
+)
+def test_a_draft_counts_where_the_cell_that_replaces_it_ended_early(
+    server: ForkServer, ending: str, stands: bool
+) -> None:
+    cells = ["import numpy as np\ndef f(x): return np.tanh(x)", f"{ending}\ndef f(x): return x", "1 / 0"]
+    execution, report = graded(server, "cell", cells, {})
+    (step,) = execution.steps["public"]
+    assert step.state == "returned" and execution.load is not None
+    (violation,) = [v for v in report["violations"] if v["found"] == "static"]
+    assert violation["if_failed"] == [[3]]
+    settled = settle(report, execution.load.failed_cells)
+    # It is told by the call, too, where it ran there.
+    assert len(settled["violations"]) == 2 * stands and len(settled["suspicious"]) == 1 - stands
 
 
 @pytest.mark.parametrize("name", ["numpy", "random", "math"])

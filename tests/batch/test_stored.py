@@ -23,6 +23,7 @@ from grader.batch.stored import Ran, SmallCalls
 from grader.exercise.pack import Pack
 from grader.intake.collect import Asked, collect
 from grader.intake.submission import Submission
+from grader.judge.follow_up import choose
 from grader.outcomes import (
     ArrayValue,
     Container,
@@ -345,7 +346,7 @@ def test_judged_again_by_another_pack_it_is_as_if_graded_by_it(
             again, fresh = runner.judge(one, kept), runner.grade(one)
             first = stepped_runner.grade(one)
             differing += told(first) | {"exercise": None} != told(fresh) | {"exercise": None}
-            calls = runner._calls_after(fresh)
+            calls = choose(runner.pack, fresh)
             if calls is not None and (kept.small is None or kept.small.calls != stored_name(calls.block)):
                 # Other small calls would be made now: nothing is shown of those that were.
                 assert (again.influence, again.counterexample) == (None, None)

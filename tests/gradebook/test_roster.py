@@ -37,10 +37,24 @@ def test_a_name_tells_a_student_only_where_it_is_one_students_alone() -> None:
     assert not_submitted(ROSTER, [handed_in(names=("ann  EK", "bob"))]) == [ANN, OTHER_ANN, CEM]
 
 
-def test_a_name_beside_another_number_tells_nobody() -> None:
-    roster = [Person("Ann Ek", "007")]
-    assert not_submitted(roster, [handed_in(Person("Ann Ek", "999"))]) == roster
-    assert not_submitted(roster, [handed_in(Person("Ann Ek"))]) == []
+def test_a_name_beside_another_number_is_in_doubt() -> None:
+    roster = [Person("Ann Ek", "007"), Person("Bob Ash", "008")]
+    assert not_submitted(roster, [handed_in(Person("Ann Ek", "999"))]) == roster[1:]
+    assert not_submitted(roster, [handed_in(Person("Ann Ek"))]) == roster[1:]
+    assert not_submitted(roster, [handed_in(Person("Ek, Ann"))]) == roster[1:]
+
+
+def test_who_may_be_somebody_unknown_who_handed_in_is_in_doubt() -> None:
+    roster = [
+        Person("Ann Smith", "1"),
+        Person("Bob Jones", "2"),
+        Person("Cy Jones", "3"),
+        Person("Di Ek", "4"),
+    ]
+    unknown = [handed_in(Person("Smith")), handed_in(Person("hw1/jones", platform_id="9"))]
+    assert not_submitted(roster, unknown) == roster[3:]
+    # Whoever is known by a number is nobody else.
+    assert not_submitted(roster, [handed_in(Person("Bob Jones", "2"))]) == [roster[0], *roster[2:]]
 
 
 def test_a_number_keeps_its_leading_zeros() -> None:

@@ -492,6 +492,17 @@ def test_the_current_folder_and_its_parent_have_names(
     assert ids(collect([Path("../solution.py"), Path("../../bob.py")], ASKED)) == ["ann", "bob"]
 
 
+def test_the_parts_of_a_project_import_each_other_from_its_top_and_from_beside(tmp_path: Path) -> None:
+    write(tmp_path / "ann/src/solution.py", f"from src.helper import f\nimport scale\n{GOOD}")
+    write(tmp_path / "ann/src/helper.py", "def f(): pass\n")
+    write(tmp_path / "ann/src/scale.py", "y = 2\n")
+    write(tmp_path / "ann/tests/test_a.py", "from src.solution import row_scale\n")
+    write(tmp_path / "bob/x.py")
+    ann, bob = collect([tmp_path], ASKED).submissions
+    assert (ann.id, ann.name, bob.id) == ("ann", "ann", "bob")
+    assert {part.module for part in ann.parts} >= {"src.helper", "scale"}
+
+
 def test_a_class_folder_is_one_even_when_a_solution_lies_in_it(tmp_path: Path) -> None:
     write(tmp_path / "solution.py")
     write(tmp_path / "ann" / "solution.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -197,6 +198,10 @@ def handed(identifier: str, *who: Person, name: str = "") -> Submission:
     )
 
 
+def of(layout: str, one: Submission) -> Submission:
+    return replace(one, layout=layout)
+
+
 CLASS = (
     "name,id,email,username\nAnn Ash,001,ann@x.org,aash\nBob Birch,002,bob@x.org,bbir\n"
     "Jane Doe,003,jd1@x.org,jdoe1\nJane Doe,004,jd2@x.org,jdoe2\nZoë van der Öl,005,z@x.org,zoel\n"
@@ -208,7 +213,9 @@ ZOE = Person("Zoë van der Öl", "005", "z@x.org")
 @pytest.mark.parametrize(
     ("person", "known"),
     [
-        (Person("anything", id="001"), ANN),
+        (Person("001", id="001"), ANN),
+        (Person("Ann-Sophie Ash", id="001"), ANN),
+        (Person("anything", id="001", email="ann@x.org"), ANN),
         (Person("anything", id="AASH"), ANN),
         (Person("anything", email="Ann@X.org"), ANN),
         (Person("ann"), ANN),
@@ -291,11 +298,126 @@ def test_a_platforms_number_is_no_students_number(tmp_path: Path) -> None:
     matched = match(roster(tmp_path, text), [handed("a", Person("birchbob", platform_id="777"))])
     assert matched.submissions[0].people == (Person("Bob Birch", "501", "", "777"),)
     assert [p.name for p in matched.missing] == ["Ann Ash"]
-    # A list of the teacher's own may use the platform's numbers.
+    # A list of the teacher's own may use the platform's numbers, or others: that can't be told.
     matched = match(
         roster(tmp_path, "name,id\nAnn,501\nBob,777\n"), [handed("a", Person("x", platform_id="777"))]
     )
+    assert matched.submissions[0].people == (Person("x", "", "", "777"),)
     assert [p.name for p in matched.missing] == ["Ann"]
+    assert "a number of the platform's that is one of Bob (777)" in matched.problems[0]
+    # Its own column says what they are.
+    whole = roster(tmp_path, "name,Canvas User ID\nAnn,501\nBob,777\n")
+    matched = match(whole, [of("canvas", handed("a", Person("bob", platform_id="777")))])
+    assert (matched.submissions[0].name, matched.problems) == ("bob", ())
+    assert [p.name for p in matched.missing] == ["Ann"]
+    # Another platform's number is not meant.
+    matched = match(whole, [of("moodle", handed("a", Person("Di Ek", platform_id="777")))])
+    assert matched.submissions[0].people == (Person("Di Ek", "", "", "777"),)
+    assert len(matched.missing) == 2
+
+
+@pytest.mark.parametrize("layout", ["canvas", "moodle"])
+def test_names_go_before_a_platforms_numbers_that_are_those_of_others(tmp_path: Path, layout: str) -> None:
+    whole = roster(tmp_path, "id,name\n1001,Ann Ames\n1002,Bob Bell\n1003,Cy Cole\n")
+    ann, bob = ("amesann", "bellbob") if layout == "canvas" else ("Ann Ames", "Bob Bell")
+    some = [handed("a", Person(ann, platform_id="1002")), handed("b", Person(bob, platform_id="1001"))]
+    matched = match(whole, [of(layout, one) for one in some])
+    assert [one.people[0].id for one in matched.submissions] == ["1001", "1002"]
+    assert (matched.problems, [p.name for p in matched.missing]) == ((), ["Cy Cole"])
+
+
+def test_a_number_of_somebody_of_another_name_is_a_doubt(tmp_path: Path) -> None:
+    whole = roster(tmp_path, CLASS)
+    matched = match(whole, [handed("a", Person("Bob Birch", id="001")), handed("b", Person("Zed", id="005"))])
+    assert [one.people[0].id for one in matched.submissions] == ["001", "005"]
+    assert [one.people[0].email for one in matched.submissions] == ["", ""]
+    assert "has the id of Ann Ash (001), but the name of Bob Birch (002)" in matched.problems[0]
+    assert (
+        "has the number of Zoë van der Öl (005) of the roster, but no word of the name" in matched.problems[1]
+    )
+    assert [p.id for p in matched.missing] == ["003", "004"]
+    # So it is with ids of two persons.
+    matched = match(whole, [handed("a", Person("x", id="001", email="bob@x.org"))])
+    assert "has ids of Ann Ash (001), Bob Birch (002) of the roster" in matched.problems[0]
+    assert [p.id for p in matched.missing] == ["003", "004", "005"]
+
+
+def test_a_platforms_own_number_of_a_team_is_a_doubt_or_its_group(tmp_path: Path) -> None:
+    head = "Identifier,Full name,Groups\n"
+    text = f"{head}Participant 12,Bob Bell,Team A\nParticipant 13,Ann Ames,\n"
+    whole = roster(tmp_path, text)
+    team, other = Person("Team A", platform_id="13"), Person("Team B", platform_id="13")
+    matched = match(whole, [of("moodle", handed("t", team))])
+    assert matched.submissions[0].members == ("Bob Bell",)
+    matched = match(whole, [of("moodle", handed("t", other))])
+    assert matched.submissions[0].people == (other,)
+    assert "has the number of Ann Ames (13)" in matched.problems[0]
+    blind = Person("Participant 13", platform_id="13")
+    assert match(whole, [of("moodle", handed("t", blind))]).submissions[0].name == "Ann Ames"
+    canvas = roster(tmp_path, 'Student,ID,Section\n"Ash, Ann",501,A\n')
+    coded = of("canvas", handed("a", Person("anon 501", platform_id="501")))
+    assert match(canvas, [coded]).submissions[0].people == (Person("anon 501", "", "", "501"),)
+
+
+def test_a_number_within_a_name_is_no_login_beside_the_name_of_somebody_else(tmp_path: Path) -> None:
+    whole = roster(tmp_path, "name,id\nann,1\nbob,2\nZed,2024\nKim Ek,3333\n")
+    matched = match(whole, [handed("a", Person("hw_2024_ann")), handed("b", Person("hw_2024_bob"))])
+    assert [one.people[0].id for one in matched.submissions] == ["", ""]
+    assert len(matched.problems) == 2
+    assert "may be ann (1) or Zed (2024)" in matched.problems[0]
+    assert [p.name for p in matched.missing] == ["Kim Ek"]
+    # A copy of somebody's file is not theirs.
+    matched = match(whole, [handed("a", Person("bob copy of 3333"))])
+    assert "may be bob (2) or Kim Ek (3333)" in matched.problems[0]
+    # One claim is one row, several are none.
+    sure = match(whole, [handed("a", Person("hw1_3333"))])
+    assert (sure.submissions[0].name, sure.problems) == ("Kim Ek", ())
+    several = match(whole, [handed("a", Person("hw1_3333")), handed("b", Person("3333_late"))])
+    assert [one.people[0].id for one in several.submissions] == ["", ""]
+    assert "2 who handed in may be Kim Ek (3333)" in several.problems[0]
+
+
+def test_what_precedes_the_at_is_a_weak_login(tmp_path: Path) -> None:
+    text = "name,email\nAnnika Berg,ann@old.edu\nAnn Ames,aames@uni.edu\nBob Bell,bob@uni.edu\n"
+    whole = roster(tmp_path, text)
+    some = [handed("a", Person("ann", id="ann")), handed("b", Person("bob", id="bob"))]
+    matched = match(whole, some)
+    assert [one.people[0].email for one in matched.submissions] == ["", "bob@uni.edu"]
+    assert "may be Annika Berg (ann@old.edu) or Ann Ames (aames@uni.edu)" in matched.problems[0]
+    assert matched.notes == (
+        "known by no more than what precedes the @ of an address: bob as Bob Bell (bob@uni.edu)",
+    )
+    assert matched.missing == ()
+    # The whole name of somebody else goes before it, and a stranger's is a doubt.
+    (one,) = match(whole, [handed("a", Person("Ann Ames", id="ann"))]).submissions
+    assert one.people[0].email == "aames@uni.edu"
+    matched = match(whole, [handed("a", Person("Karl Krause", id="bob"))])
+    assert matched.submissions[0].people[0].email == ""
+    assert (
+        "the login with which the address of Bob Bell (bob@uni.edu) of the roster begins"
+        in matched.problems[0]
+    )
+
+
+def test_one_word_may_be_a_name_or_several(tmp_path: Path) -> None:
+    whole = roster(tmp_path, "name,id\nAnna Lee,1\nLeeanna,2\nBob,3\n")
+    matched = match(whole, [of("canvas", handed("a", Person("leeanna", platform_id="101")))])
+    assert matched.submissions[0].people[0].id == ""
+    assert "may be Anna Lee (1) or Leeanna (2)" in matched.problems[0]
+    assert [p.name for p in matched.missing] == ["Bob"]
+    (one,) = match(whole, [handed("a", Person("Anna Lee"))]).submissions
+    assert one.people[0].id == "1"
+
+
+def test_who_may_be_a_stranger_is_not_told_as_missing(tmp_path: Path) -> None:
+    whole = roster(tmp_path, "name,id\nAnn Smith,1\nBob Jones,2\nCyril Jones,3\nDi Ek,4\n")
+    matched = match(whole, [handed("a", Person("Smith")), handed("b", Person("Jones"))])
+    assert [p.name for p in matched.missing] == ["Di Ek"]
+    assert matched.notes[-1] == (
+        "in doubt, as a word of the name is in one that is not known: "
+        "Ann Smith (1), Bob Jones (2), Cyril Jones (3)"
+    )
+    assert [one.people[0].id for one in matched.submissions] == ["", ""]
 
 
 def test_members_of_a_group_are_filled_in(tmp_path: Path) -> None:

@@ -451,3 +451,72 @@ def test_looking_through_the_files_own_names_is_suspicious_where_a_helper_is_amo
     assert found["suspicious"]
     found = analyze(f"import numpy as np\ndef {ENTRY}(x):\n    {body}", RULES, ENTRY)
     assert not found["suspicious"]
+
+
+PASSING_ON = {
+    "a method": "import torch\n__getattr__ = torch.__getattribute__\n",
+    "a partial": "import torch, functools\n__getattr__ = functools.partial(object.__getattribute__, torch)\n",
+    "getattr itself": "import torch, functools\n__getattr__ = functools.partial(getattr, torch)\n",
+    "an import": "from torch import __getattribute__ as __getattr__\n",
+    "another module": "from low import g as __getattr__\n",
+    "a stored one": "import torch\nglobals()['__getattr__'] = torch.__getattribute__\n",
+}
+USED = {
+    "by the module": "import heads\n" + CALL + "heads.softmax(x)",
+    "by its name": "from heads import softmax\n" + CALL + "softmax(x)",
+    "under another name": "from heads import softmax as s\n" + CALL + "s(x)",
+    "by a star": "from heads import *\n" + CALL + "softmax(x)",
+    "by getattr": "import heads\n" + CALL + "getattr(heads, 'soft' + 'max')(x)",
+}
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+@pytest.mark.parametrize("use", USED)
+def test_a_module_that_passes_a_library_on_by_a_value(name: str, use: str) -> None:
+    low = {"low.py": "import torch\ng = torch.__getattribute__\n"}
+    found = files(USED[use], {"heads.py": "__all__ = ['softmax']\n" + PASSING_ON[name], **low})
+    assert "torch.softmax" in helpers(found["violations"])
+    assert found["suspicious"]
+
+
+@pytest.mark.parametrize("itself", ["import sys\nM = sys.modules[__name__]\n", "import solution as M\n"])
+def test_a_file_that_passes_a_library_on_to_itself(itself: str) -> None:
+    found = files(itself + PASSING_ON["a method"] + CALL + "M.softmax(x)", {"a.py": "import solution"})
+    assert "torch.softmax" in helpers(found["violations"])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "__getattr__ = make()",
+        "__getattr__ = N().__getattr__",
+        "class P:\n    __getattr__ = torch.__getattribute__",
+        "class P: pass\nP.__getattr__ = torch.__getattribute__",
+        "P = type('P', (), {'__getattr__': torch.__getattribute__})",
+    ],
+)
+def test_members_that_a_value_gives_are_shown_to_the_teacher(value: str) -> None:
+    module = f"import torch\n{value}\n"
+    assert files("import heads\n" + CALL + "heads.P().softmax(x)", {"heads.py": module})["suspicious"]
+
+
+def test_members_that_a_function_gives_are_read_in_the_function() -> None:
+    module = "import torch\ndef own(x): return torch.exp(x)\ndef __getattr__(name): return own\n"
+    found = files("import heads\n" + CALL + "heads.any(x)", {"heads.py": module})
+    assert (found["violations"], found["suspicious"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "m.overrides._get_current_function_mode_stack()",
+        "getattr(m, '_len_torch_function_stack')()",
+        "m._C._len_torch_function_stack()",
+        "sys.gettrace()",
+        "sys.monitoring.get_tool(0)",
+        "getprofile()",
+    ],
+)
+def test_who_asks_whether_calls_are_watched_is_shown_to_the_teacher(asked: str) -> None:
+    module = f"import sys, torch\nfrom sys import getprofile\ndef watched(m): return {asked}\n"
+    assert files("import heads\n" + CALL + "x", {"heads.py": module})["suspicious"]

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from policy_samples import DATA, RULES, report
 
+from grader.outcomes import MOST_FAILURES, Failure, LoadOutcome
 from grader.policy.rules import Rules
-from grader.policy.runtime import MOST_FINDINGS, TAMPERED, finding, merge, tampering
+from grader.policy.runtime import MOST_FINDINGS, TAMPERED, finding, merge, settle, tampering
+from grader.sandbox import records
+from grader.sandbox.inside import parts
 
 CLEAN = "import torch\ndef mlm_forward(x):\n    f = getattr(torch, x.name)\n    return f(x)\n"
 DIRECT = "import torch\ndef mlm_forward(x):\n    return torch.softmax(x, -1)\n"
@@ -211,3 +214,61 @@ def test_what_a_hidden_check_ran_changes_no_note() -> None:
     static = report(UNREACHED)
     hidden: Any = merge(static, [ran(line=3) | {"phase": "hidden"}], RULES)
     assert hidden["notes"] == static["notes"] and hidden["violations"]
+
+
+# --- cells that end early -----------------------------------------------------------------------
+
+
+def resting(groups: Any) -> Any:
+    found = report(DIRECT)
+    found["violations"][0]["if_failed"] = groups
+    return found
+
+
+@pytest.mark.parametrize(
+    ("groups", "failed", "stands"),
+    [
+        ([[4]], {4}, True),
+        ([[4]], {7}, False),
+        ([[4]], set(), False),
+        ([[4, 7]], {7}, True),
+        ([[4], [7]], {7}, False),
+        ([[4], [7]], {4, 7}, True),
+        ([[4]], None, True),
+        (4, set(), True),
+        ([4], set(), True),
+    ],
+)
+def test_a_violation_stands_where_its_cells_ended_early(groups: Any, failed: Any, stands: bool) -> None:
+    settled: Any = settle(resting(groups), failed)
+    found = settled["violations" if stands else "suspicious"]
+    assert [entry["helper"] for entry in found] == ["torch.softmax"]
+    assert "if_failed" not in found[0]
+    assert not settled["suspicious" if stands else "violations"]
+    assert ("costs nothing" in found[0]["message"]) is not stands
+    assert settle(settled, failed) == settled
+
+
+def test_what_stands_in_any_case_is_left_alone() -> None:
+    assert settle(report(DIRECT), set()) == report(DIRECT)
+
+
+def test_what_ran_is_told_beside_what_may_not_stand() -> None:
+    merged: Any = merge(resting([[4]]), [ran(line=3)], RULES)
+    assert {entry["found"] for entry in merged["violations"]} == {"runtime", "static"}
+    settled: Any = settle(merged, set())
+    assert [entry["found"] for entry in settled["violations"]] == ["runtime"]
+    hidden: Any = merge(resting([[4]]), [ran() | {"phase": "hidden"}], RULES)
+    assert len(hidden["violations"]) == 2
+
+
+def test_which_cells_ended_early_is_known_where_fewer_are_told_than_can_be() -> None:
+    def told(count: int, **keys: Any) -> frozenset[int] | None:
+        failures = tuple((first, Failure("ValueError", "x")) for first in range(1, count + 1))
+        return LoadOutcome(**{"state": "returned", "failures": failures} | keys).failed_cells
+
+    assert told(0) == frozenset()
+    assert told(2) == {1, 2}
+    assert told(MOST_FAILURES) is None, "others may have ended early too"
+    assert told(0, state="crashed") is None
+    assert MOST_FAILURES == records.MAX_FAILURES == parts.MAX_FAILURES

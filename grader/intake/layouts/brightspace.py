@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from grader.intake.layouts.attempts import Attempt, Reading
@@ -80,8 +80,25 @@ def read(tree: Tree) -> Reading:
             others += left(
                 [entry], "its name is none that Brightspace gives, so that nobody knows whose it is"
             )
-    attempts = [_attempt(place, files[folder]) for folder, place in sorted(places.items())]
-    return Reading(tuple(attempts), tuple(others), tuple(_problems(places.values())))
+    shared = _shared(places.values())
+    attempts = [
+        _attempt(place, files[folder], shared=place.user in shared)
+        for folder, place in sorted(places.items())
+    ]
+    problems = [
+        f"the number {user} comes with the names {' and '.join(map(repr, names))}, so that they are taken "
+        "for different students or groups; expected one name for each number"
+        for user, names in shared.items()
+    ]
+    return Reading(tuple(attempts), tuple(others), (*problems, *_problems(places.values())))
+
+
+def _shared(places: Iterable[_Place]) -> dict[str, list[str]]:
+    """The numbers that come with several names, as a group's may be a student's too."""
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for place in places:
+        names[place.user].add(place.student)
+    return {user: sorted(some) for user, some in sorted(names.items()) if len(some) > 1}
 
 
 def _place(folder: str) -> _Place | None:
@@ -106,10 +123,10 @@ def _flat(text: str) -> _Place | None:
     return None
 
 
-def _attempt(place: _Place, files: list[tuple[str, Entry]]) -> Attempt:
+def _attempt(place: _Place, files: list[tuple[str, Entry]], *, shared: bool) -> Attempt:
     changed = max((entry.modified or 0.0 for _, entry in files), default=0.0)
     return Attempt(
-        key=place.user,
+        key=f"{place.user} {place.student}" if shared else place.user,
         name=place.student,
         identity=identity(place.student, place.user),
         people=(Person(place.student, platform_id=place.user),),
@@ -125,8 +142,8 @@ def _problems(places: Collection[_Place]) -> list[str]:
     unknown = [place for place in places if not place.time]
     if not unknown:
         return []
-    counts = Counter(place.user for place in places)
-    several = sorted({place.student for place in unknown if counts[place.user] > 1})
+    counts = Counter((place.user, place.student) for place in places)
+    several = sorted({place.student for place in unknown if counts[place.user, place.student] > 1})
     problem = (
         f"the time of submission of {len(unknown):,} of {len(places):,} attempts is not understood, the "
         f"first is {unknown[0].written!r}; expected a time like 'Oct 5, 2026 1159 PM'"

@@ -19,6 +19,8 @@ Facts, from Moodle's own source (``mod/assign/classes/downloader.php`` for what 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from grader.intake.layouts.attempts import Attempt, Reading
@@ -47,6 +49,7 @@ class _Student:
     files: list[tuple[str, Entry]] = field(default_factory=list)
     pages: list[Entry] = field(default_factory=list)
     ending: str = ""
+    shared: bool = False
 
 
 def recognizes(tree: Tree) -> float:
@@ -60,7 +63,7 @@ def recognizes(tree: Tree) -> float:
 def read(tree: Tree) -> Reading:
     """All students' files."""
     seen = top(tree)
-    students: dict[str, _Student] = {}
+    students: dict[tuple[str, str], _Student] = {}
     others: list[LeftOut] = []
     for folder, entries in seen.folders.items():
         found = _FOLDER.fullmatch(folder)
@@ -83,14 +86,37 @@ def read(tree: Tree) -> Reading:
             others += left([entry], "its name is none that Moodle gives, so that nobody knows whose it is")
     names = {student.who for student in students.values()}
     blind = len(students) > 1 and len(names) == 1
-    attempts = [_attempt(students[key], blind=blind) for key in sorted(students)]
-    return Reading(tuple(attempts), tuple(others))
+    ordered = sorted(students.values(), key=lambda student: (student.number or student.who, student.who))
+    problems = _problems(ordered)
+    attempts = [_attempt(student, blind=blind) for student in ordered]
+    return Reading(tuple(attempts), tuple(others), tuple(problems))
 
 
-def _student(students: dict[str, _Student], found: re.Match[str]) -> _Student:
+def _student(students: dict[tuple[str, str], _Student], found: re.Match[str]) -> _Student:
     login, _, who = composed(found["who"]).rpartition("_")
     number = found["number"] or ""
-    return students.setdefault(number or composed(found["who"]), _Student(login, who, number))
+    # A team's number may be a participant's too.
+    key = (number, who if number else composed(found["who"]))
+    return students.setdefault(key, _Student(login, who, number))
+
+
+def _problems(students: Iterable[_Student]) -> list[str]:
+    """A word on each number that comes with several names; these are kept apart."""
+    names: defaultdict[str, list[_Student]] = defaultdict(list)
+    for student in students:
+        if student.number:
+            names[student.number].append(student)
+    problems = []
+    for number, several in names.items():
+        if len(several) > 1:
+            shown = " and ".join(repr(student.who) for student in several)
+            problems.append(
+                f"the number {number} comes with the names {shown}, so that they are taken for different "
+                "students or teams; expected one name for each number: are these two downloads in one folder?"
+            )
+            for student in several:
+                student.shared = True
+    return problems
 
 
 def _add(student: _Student, plugin: str, files: list[tuple[str, Entry]]) -> None:
@@ -107,7 +133,7 @@ def _attempt(student: _Student, *, blind: bool) -> Attempt:
     shown = f"{student.who} {student.number}" if nameless else student.who
     folder = f"{student.who}_{student.number}_assignsubmission_file{student.ending}"
     return Attempt(
-        key=student.number or student.who,
+        key=f"{student.number} {student.who}" if student.shared else student.number or student.who,
         name=shown,
         identity=identity(student.who, student.number or "team"),
         people=(Person(shown, id=student.login, platform_id=student.number),),

@@ -1,9 +1,11 @@
 """Files and folders that somebody has sorted by hand; it is known by where it lies.
 
 A root that holds ``solution`` or a file called after the entry point, and no folders of other students, is
-one student's. In any other root every loose file (Python, a notebook, an archive) is a submission, a notebook
-and the file of the same name that was exported from it together one; so is every folder below it that holds
-such files, with all that lies below that; a folder without is looked into.
+one student's; so is one whose folders are called as the parts of a project are, such as ``src`` and
+``tests``. In any other root every loose file (Python, a notebook, an archive) is a submission, a notebook and
+the file of the same name that was exported from it together one; so is every folder below it that holds such
+files, with all that lies below that. A folder without is one too when all folders in it that hold such files
+are called as such parts are; else it is looked into.
 """
 
 from __future__ import annotations
@@ -20,7 +22,42 @@ title = "plain files and folders"
 expected = ".py or .ipynb files, archives, or folders with them"
 
 SOLUTION = "solution"
-_NO_STUDENTS = frozenset({"test", "tests"})
+# How people call the parts of one project, and hardly a student.
+_PARTS = frozenset(
+    (
+        *(
+            "src",
+            "source",
+            "sources",
+            "lib",
+            "libs",
+            "code",
+            "package",
+            "app",
+            "main",
+            "core",
+            "model",
+            "models",
+        ),
+        *(
+            "module",
+            "modules",
+            "util",
+            "utils",
+            "helper",
+            "helpers",
+            "tool",
+            "tools",
+            "common",
+            "test",
+            "tests",
+        ),
+        *("testing", "unittests", "notebook", "notebooks", "data", "doc", "docs", "script", "scripts", "bin"),
+        *("example", "examples", "solution", "solutions", "submission", "config", "configs", "benchmarks"),
+    )
+)
+# Beside a solution these may be those of others.
+_NO_STUDENTS = _PARTS - {"solution", "solutions", "submission", "example", "examples"}
 _NO_WORK = "is no .py or .ipynb file and no archive"
 _PACKAGE = "__init__.py"
 
@@ -39,13 +76,15 @@ def read(tree: Tree, entry: str = "") -> Reading:
     """
     seen = top(tree)
     loose = [file for file in seen.files if is_work(file.name)]
-    if _has_solution(loose, entry) and not _students(tree):
+    if (_has_solution(loose, entry) and not _students(tree)) or (
+        not loose and _is_project_alone(tree, entry)
+    ):
         whole = [(file.path, file) for file in tree.entries]
         return Reading((_attempt(".", tree.name, whole),))
     others = left((file for file in seen.files if not is_work(file.name)), _NO_WORK)
     attempts = _loose(loose)
     for folder in seen.folders:
-        _folder(folder, list(seen.folders[folder]), tree, attempts, others)
+        _folder(folder, list(seen.folders[folder]), tree, entry, attempts, others)
     return Reading(tuple(sorted(attempts, key=lambda attempt: attempt.key)), tuple(others))
 
 
@@ -88,14 +127,19 @@ def _loose(files: list[Entry]) -> list[Attempt]:
 
 
 def _folder(
-    folder: str, entries: list[Entry], tree: Tree, attempts: list[Attempt], others: list[LeftOut]
+    folder: str,
+    entries: list[Entry],
+    tree: Tree,
+    entry_point: str,
+    attempts: list[Attempt],
+    others: list[LeftOut],
 ) -> None:
     """A folder below the root: one submission, or a folder of such folders."""
     waiting = [(folder, entries)]
     while waiting:
         path, below = waiting.pop()
         files = [entry for entry in below if "/" not in entry.path[len(path) + 1 :]]
-        if any(is_work(file.name) for file in files):
+        if any(is_work(file.name) for file in files) or _is_project(path, below, entry_point):
             attempts.append(_attempt(path, path, within(path, below)))
             continue
         deeper: defaultdict[str, list[Entry]] = defaultdict(list)
@@ -109,6 +153,35 @@ def _folder(
         else:
             shown = f"{tree.shown.rstrip('/')}/{path}" if tree.shown else path
             others.append(LeftOut(shown, "holds no .py or .ipynb file and no archive"))
+
+
+def _is_project(path: str, below: list[Entry], entry_point: str) -> bool:
+    """Whether all folders that lie in a folder and hold work are parts of one project.
+
+    Such names alone must lead to the first folder that holds work itself: of ``code/ann`` and ``code/bob``
+    the last are none.
+    """
+    parts = _PARTS | {entry_point.lower(), path.rpartition("/")[2].lower()}
+    start = len(path) + 1 if path else 0
+    work = [entry.path[start:].split("/")[:-1] for entry in below if is_work(entry.name)]
+    holding = {tuple(folders) for folders in work}
+
+    def conventional(folders: list[str]) -> bool:
+        for depth, folder in enumerate(folders, 1):
+            if folder.lower() not in parts:
+                return False
+            if tuple(folders[:depth]) in holding:
+                return True
+        return False
+
+    # A package named like its project is one beside other parts.
+    return any(folders[0].lower() in _PARTS for folders in work) and all(map(conventional, work))
+
+
+def _is_project_alone(tree: Tree, entry_point: str) -> bool:
+    """Whether the folders at the root are parts of one project; of a single one nobody can tell."""
+    folders = {entry.path.partition("/")[0] for entry in tree.entries if is_work(entry.name)}
+    return len(folders) > 1 and _is_project("", list(tree.entries), entry_point)
 
 
 def _attempt(key: str, name: str, files: list[tuple[str, Entry]]) -> Attempt:

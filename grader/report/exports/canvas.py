@@ -29,7 +29,7 @@ from grader.report.exports.base import (
     save,
     suggestion,
 )
-from grader.report.exports.filling import Filling, fill, no_zeros
+from grader.report.exports.filling import Filling, fill
 from grader.report.exports.matching import Matcher, Row
 from grader.report.exports.table_files import Table, read_table
 from grader.report.texts import csv_cell, one_line
@@ -156,19 +156,14 @@ def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exp
     for member in sorted(members, key=lambda m: m.person.name.casefold()):
         faults += member.result.score is None
         table.rows.append([*_told(member), marks(member.result.score, decimal)])
-    # By its name alone Canvas takes nobody.
-    lost = sum(not any(_told(member)[1:4]) for member in members)
     for person in sorted(options.missing, key=lambda p: p.name.casefold()):
         cells = [person.name, person.platform_id, person.id, "", ""]
-        zero = "0" if options.zero_missing and not lost else ""
-        table.rows.append([*(csv_cell(one_line(c, 200)) for c in cells), zero])
+        table.rows.append([csv_cell(one_line(c, 200)) for c in cells] + ["0" if options.zero_missing else ""])
     warning = (
         "without --template a row says only what the download told of its student: export the course's "
         "gradebook and name it, to be sure of every row"
     )
     warnings = [warning]
-    if lost and options.zero_missing:
-        warnings.append(no_zeros(lost))
     if faults:
         warnings.append(_faults(faults))
     return Exported((save(folder / FILE, table.text()),), tuple(warnings))

@@ -40,6 +40,14 @@ def test_attempts_sort_by_time_and_not_by_name() -> None:
     assert text(newest(reading)["9"].files[0]) == "Oct 5, 2026 1000 AM"
 
 
+def test_one_number_with_two_names_is_told_and_not_merged() -> None:
+    files = {f"77-9 - Ann Ames - {DATE}/a.py": "x", f"77-9 - Team One - {DATE}/a.py": "y"}
+    reading = reading_of("brightspace", files | {f"78-9 - Bob - {DATE}/a.py": "z"})
+    assert keys(reading) == ["77 Ann Ames", "77 Team One", "78"]
+    (problem,) = reading.problems
+    assert problem.startswith("the number 77 comes with the names 'Ann Ames' and 'Team One'")
+
+
 def test_a_time_that_is_not_understood_is_told() -> None:
     files = {"9-5 - Jane Doe - 05-10-26 11h/a.py": "x", "9-5 - Jane Doe - 06-10-26 11h/a.py": "x"}
     reading = reading_of("brightspace", files | {f"8-5 - Bob - {DATE}/a.py": "x"})

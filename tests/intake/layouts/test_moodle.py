@@ -83,6 +83,20 @@ def test_a_team_without_a_number_is_known_by_its_name_and_gets_no_folder_back() 
     assert reading.attempts[2].identity == "Default-group_team"
 
 
+def test_one_number_with_two_names_is_told_and_not_merged() -> None:
+    files = {
+        f"Team A_12_{FILE}/a.py": "x",
+        f"Bob Bell_12_{FILE}/a.py": "y",
+        f"Bob Bell_12_{ONLINE}/x.html": "z",
+    }
+    reading = reading_of("moodle", files | {f"Eva X_13_{FILE}/a.py": "x", f"Eva X_14_{FILE}/a.py": "x"})
+    assert keys(reading) == ["12 Bob Bell", "12 Team A", "13", "14"]
+    assert [attempt.identity for attempt in reading.attempts[:2]] == ["Bob-Bell_12", "Team-A_12"]
+    assert names(reading.attempts[0]) == ["a.py", "x.html"]
+    (problem,) = reading.problems
+    assert problem.startswith("the number 12 comes with the names 'Bob Bell' and 'Team A'")
+
+
 def test_both_unicode_forms_of_a_team_are_one() -> None:
     files = {f"Gru\u0308n_{FILE}/a.py": "x", f"Gr\u00fcn_{FILE}/b.py": "x"}
     assert names(only(reading_of("moodle", files))) == ["a.py", "b.py"]

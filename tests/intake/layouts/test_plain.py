@@ -56,6 +56,40 @@ def test_what_is_a_submission(paths: list[str], found: dict[str, list[str]]) -> 
     assert all(attempt.located for attempt in reading.attempts)
 
 
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [
+        (["ann/src/solution.py", "ann/tests/test_a.py"], {"ann": ["src/solution.py", "tests/test_a.py"]}),
+        (["ann/code/main.py", "ann/lib/util.py"], {"ann": ["code/main.py", "lib/util.py"]}),
+        (["ann/src/row_scale/x.py", "ann/README.md"], {"ann": ["README.md", "src/row_scale/x.py"]}),
+        (["ann/row_scale/x.py", "ann/Notebooks/y.ipynb"], {"ann": ["Notebooks/y.ipynb", "row_scale/x.py"]}),
+        (["ann/ann/x.py", "ann/tests/t.py"], {"ann": ["ann/x.py", "tests/t.py"]}),
+        (
+            ["a/ann/src/x.py", "a/ann/lib/y.py", "a/bob/z.py"],
+            {"a/ann": ["lib/y.py", "src/x.py"], "a/bob": ["z.py"]},
+        ),
+        # Folders of students are no parts, whatever lies around them.
+        (["a/alice/x.py", "b/bob/x.py"], {"a/alice": ["x.py"], "b/bob": ["x.py"]}),
+        (["w/code/ann/x.py", "w/code/bob/x.py"], {"w/code/ann": ["x.py"], "w/code/bob": ["x.py"]}),
+        (["w/solution/x.py", "w/ann/x.py"], {"w/solution": ["x.py"], "w/ann": ["x.py"]}),
+        (["w/w/x.py", "w/row_scale/x.py"], {"w/w": ["x.py"], "w/row_scale": ["x.py"]}),
+    ],
+)
+def test_the_parts_of_a_project_are_one_students(paths: list[str], found: dict[str, list[str]]) -> None:
+    assert shape(plain(*paths, "zed.py")) == found | {"zed": ["zed.py"]}
+
+
+def test_a_root_with_the_parts_of_a_project_is_one_students() -> None:
+    assert shape(plain("src/solution.py", "tests/t.py")) == {"week": ["src/solution.py", "tests/t.py"]}
+    assert shape(plain("solution.py", "src/x.py")) == {"week": ["solution.py", "src/x.py"]}
+    assert shape(plain("src/ann.py")) == {"src": ["ann.py"]}
+    assert shape(plain("src/a.py", "ann/a.py")) == {"src": ["a.py"], "ann": ["a.py"]}
+    assert shape(plain("solution.py", "solutions/x.py")) == {
+        "solution": ["solution.py"],
+        "solutions": ["x.py"],
+    }
+
+
 def test_the_entry_point_names_a_students_file() -> None:
     assert shape(plain("attention.py", "x.py", entry="attention")) == {"week": ["attention.py", "x.py"]}
     assert shape(plain("attention.py", "x.py")) == {"attention": ["attention.py"], "x": ["x.py"]}

@@ -134,8 +134,19 @@ def test_a_0_for_who_handed_in_nothing_is_asked_for_and_certain(template: Path, 
     assert marks_of(*done.paths)["102"] == "" and "no row got a 0" in "\n".join(done.warnings)
     roster = (Person("Jörg Müller", id="008"), Person("Ada", id="007"))
     options = ExportOptions(template, "502", missing=roster, zero_missing=True)
-    found = marks_of(*export("canvas", [ada, lost], tmp_path / "out", options).paths)
+    found = marks_of(*export("canvas", [ada], tmp_path / "out", options).paths)
     assert found["102"] == "0" and found["101"] == "12.5" and found["103"] == ""
+    # Nobody Here may be anybody of the roster.
+    done = export("canvas", [ada, lost], tmp_path / "out", options)
+    assert marks_of(*done.paths)["102"] == ""
+    assert "no row got a 0: 1 who handed in have no certain row" in "\n".join(done.warnings)
+
+
+def test_an_anonymous_code_is_no_users_number(template: Path, tmp_path: Path) -> None:
+    coded = handed_in("x", Person("anon 101", platform_id="101"), layout="canvas")
+    done = export("canvas", [coded], tmp_path / "out", ExportOptions(template, "Homework 2"))
+    assert marks_of(*done.paths)["101"] != "12.5"
+    assert "no row was found for anon 101 (x)" in "\n".join(done.warnings)
 
 
 def test_a_group_gets_a_row_a_member(template: Path, tmp_path: Path) -> None:

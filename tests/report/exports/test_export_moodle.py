@@ -63,6 +63,18 @@ def test_missing_ones_get_a_0_when_it_is_asked_for(worksheet: Path, tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize(("name", "at"), [("moodle", 4), ("brightspace", 2)])
+def test_a_new_file_has_no_0_while_somebody_has_no_row(tmp_path: Path, name: str, at: int) -> None:
+    one = handed_in("a", Person("Ada", id="007", platform_id="41"), layout="moodle")
+    lost = handed_in("b", Person("Smith"))
+    options = ExportOptions(missing=(Person("Ann Smith", id="008", platform_id="42"),), zero_missing=True)
+    for results, mark in (([one], "0"), ([one, lost], "")):
+        done = export(name, results, tmp_path, options)
+        assert [row[at] for row in rows(done.paths[0])[1:]] == ["12.5", mark]
+        told = "no row got a 0: 1 who handed in have no certain row" in "\n".join(done.warnings)
+        assert told == (mark == "")
+
+
 def test_a_comment_is_html_in_which_nothing_acts(worksheet: Path, tmp_path: Path) -> None:
     one = handed_in("a", Person("x", platform_id="41"), layout="moodle")
     nasty = hostile().message + " <script>alert(1)</script>"
