@@ -251,8 +251,9 @@ def test_links_pipes_and_huge_files_are_told_and_not_read(
     told = {Path(r["submission"]["path"]).name: r for r in records(out)}
     for name in ("link_to_nowhere.py", "link_to_itself.py", "link_to_zero.py", "pipe.py", "huge.py"):
         assert name in done.err or told[name]["status"] == "not_loadable", name
-    for name in ("bomb.zip", "notebook.ipynb"):
-        assert name in done.err
+    assert "bomb.zip" in done.err
+    notebook = told["notebook.ipynb"]
+    assert notebook["status"] == "not_loadable" and "Cell 1, line 3" in notebook["message"]
     assert done.status in (0, 2)
 
 
