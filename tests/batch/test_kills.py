@@ -190,7 +190,7 @@ def test_a_run_that_is_killed_a_few_times_ends_in_the_same_gradebook(
 
 
 @pytest.mark.slow
-def test_the_real_exercise_killed_twenty_times_ends_in_the_same_gradebook(tmp_path: Path) -> None:
+def test_the_real_exercise_killed_at_times_ends_in_the_same_gradebook(tmp_path: Path) -> None:
     pack = resolve_pack("mlm_forward", ROOT)
     path = tmp_path / "exercise.pack"
     path.write_bytes(pack.data)
@@ -205,7 +205,7 @@ def test_the_real_exercise_killed_twenty_times_ends_in_the_same_gradebook(tmp_pa
     command += ["--workers", "2", "--allow-weak-isolation"]
     disturbed = _Disturbed(command, tmp_path / "out", len(class_))
     disturbed.until(
-        KILLS, signal.SIGKILL, lambda: check_same(tmp_path / "out", tmp_path / "undisturbed", len(class_))
+        FEW, signal.SIGKILL, lambda: check_same(tmp_path / "out", tmp_path / "undisturbed", len(class_))
     )
 
 
