@@ -434,8 +434,10 @@ def test_a_host_on_which_processes_cannot_start_is_named(pack: Pack, tmp_path: P
         assert one.close() == []
 
 
+# Where the tests run in the background, an interrupt is ignored unless it is asked for.
 OWNER = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path[:0] = {path!r}
 from pathlib import Path
 from grader.batch.cluster import grade_on_cluster
