@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +18,11 @@ from processes import all_end, below
 ROOT = Path(__file__).resolve().parents[2]
 # A process that was asked to start is there long before.
 SECONDS = 60.0
+# Tests that are killed leave no cluster behind: their end of the pipe is closed then.
+END_WITH_TESTS = """\
+import os, threading
+threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
+"""
 
 
 def free_port() -> int:
@@ -47,7 +51,7 @@ class Cluster:
         self.port = free_port()
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
-        self._started = 0
+        self._all: list[subprocess.Popen[bytes]] = []
 
     @property
     def address(self) -> str:
@@ -87,33 +91,33 @@ class Cluster:
     def _start(
         self, what: str, arguments: list[str], settings: Mapping[str, str] | None, before: str
     ) -> subprocess.Popen[bytes]:
-        self._started += 1
-        code = f"{before}\nfrom distributed.cli.dask_{what} import main\nmain()\n"
+        code = f"{END_WITH_TESTS}{before}\nfrom distributed.cli.dask_{what} import main\nmain()\n"
         # No folder of the tests: nothing that is there is on another host.
         path = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-        with (self.folder / f"{self._started}_{what}.log").open("wb") as log:
-            return subprocess.Popen(
+        with (self.folder / f"{len(self._all)}_{what}.log").open("wb") as log:
+            process = subprocess.Popen(
                 [sys.executable, "-P", "-c", code, *arguments],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 cwd=self.folder,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **(settings or {})},
                 start_new_session=True,
             )
+        self._all.append(process)
+        return process
 
     def log(self) -> str:
         return "\n".join(path.read_text("utf-8", "replace") for path in sorted(self.folder.glob("*.log")))
 
     def close(self) -> list[int]:
         """End all; what outlived the end of its Dask worker."""
-        processes = [*self.workers, *([self.scheduler] if self.scheduler else [])]
-        started = [pid for process in processes for pid in below(process.pid)]
-        for process in processes:
-            with contextlib.suppress(OSError):
-                process.send_signal(signal.SIGCONT)
+        started = [pid for process in self._all if process.poll() is None for pid in below(process.pid)]
+        for process in self._all:
             process.kill()
             process.wait()
+            assert process.stdin is not None
+            process.stdin.close()
         return [] if all_end(started) else started
 
 
