@@ -157,6 +157,10 @@ class PolicyResult:
     suspicions: tuple[Violation, ...] = ()
 
 
+# The rule by which a file was chosen that nothing else could be chosen for.
+ONLY_FILE = "the only file with Python in it"
+
+
 @dataclass(frozen=True)
 class SubmissionInfo:
     """Who handed in what.

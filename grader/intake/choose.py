@@ -18,6 +18,7 @@ from grader.intake.submission import module_name
 from grader.intake.text import MAX_BYTES, Text, decode, tidy
 from grader.intake.tree import HandedIn, LeftOut, UnreadableError
 from grader.positions import Part
+from grader.result import ONLY_FILE
 
 # So many are looked into for the entry point; a person hands in a handful.
 MAX_CANDIDATES = 200
@@ -331,7 +332,7 @@ def _same_code(one: str | None, other: str | None) -> bool:
 def _rule(best: _Candidate, ranked: Sequence[_Candidate], entry: str) -> str:
     """Why this one, for people."""
     if len(ranked) == 1:
-        return "the only file with Python in it" if best.odd < 2 else f"the only text that defines {entry}"
+        return ONLY_FILE if best.odd < 2 else f"the only text that defines {entry}"
     rivals = [candidate for candidate in ranked if candidate is not best]
     if best.defines == 3:
         start = f"no file defines {entry}; of all of them "

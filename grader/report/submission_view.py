@@ -17,7 +17,7 @@ from grader.report.figures import number, plural
 from grader.report.room import Room, byte_count
 from grader.report.safe import safe_line
 from grader.report.texts import one_line, place_words
-from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, Violation
+from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, SubmissionInfo, Violation
 from grader.summary import CaseOutline, Summary
 
 # A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
@@ -348,6 +348,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         "faults": [c for c in cases if c.case.verdict == "grader_fault"],
         "sums": _sums(result),
         "counting": _counting(result),
+        "handed_in": _handed_in(result.submission),
         "printed": printed,
         "hidden_printed": hidden_printed,
     }
@@ -449,6 +450,19 @@ def _sums(result: Result) -> list[_Sum]:
     if rest:
         lines.append(_Sum(plural(len(rest), "more adjustment"), "", math.fsum(a.points for a in rest)))
     return lines
+
+
+def _handed_in(submission: SubmissionInfo) -> dict[str, Any]:
+    """Which file ran, by which rule it was chosen, and when it came."""
+    when = [one_line(submission.submitted_at, 40).replace("T", " ")]
+    when += ["late"] if submission.late else []
+    when += [f"attempt {submission.attempts}, the newest"] if submission.attempts > 1 else []
+    return {
+        "file": one_line(submission.filename, 200),
+        "rule": one_line(submission.rule, 200),
+        "modules": [one_line(p.name, 120) for p in submission.parts if p.kind == "module"][:MAX_NOTES],
+        "when": ", ".join(filter(None, when)),
+    }
 
 
 def _counting(result: Result) -> list[str]:

@@ -18,7 +18,7 @@ from grader.report.advice_terminal import advice_report
 from grader.report.figures import points
 from grader.report.matrices import cell, side_by_side
 from grader.report.texts import clean
-from grader.result import HIDDEN_MESSAGES, CaseResult, Isolation, Result
+from grader.result import HIDDEN_MESSAGES, ONLY_FILE, CaseResult, Isolation, Result
 from grader.summary import Summary
 
 SIGNS: Mapping[str, tuple[str, str]] = {
@@ -81,8 +81,21 @@ def check_report(
     elif result.output.stdout or result.output.stderr:
         parts.append(_printed("printed", result.output.stdout))
         parts.append(_printed("printed to stderr", result.output.stderr))
+    chosen = _chosen(result)
+    if chosen:
+        parts.append(Text(chosen, style="dim"))
     parts.append(Text(_isolation(result.isolation), style="dim"))
     return Trimmed(Group(*parts))
+
+
+def _chosen(result: Result) -> str:
+    """Which file ran and why, and its modules; empty for a file that was named by itself."""
+    submission = result.submission
+    modules = [clean(part.name, 120) for part in submission.parts if part.kind == "module"]
+    if not modules and submission.rule in ("", ONLY_FILE):
+        return ""
+    beside = f"; with {', '.join(modules)}" if modules else ""
+    return f"file: {clean(submission.filename, 200)}, {clean(submission.rule, 200)}{beside}"
 
 
 def _isolation(isolation: Isolation) -> str:

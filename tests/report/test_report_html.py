@@ -28,6 +28,7 @@ from samples import (
 )
 
 from grader.people import Person
+from grader.positions import Part
 from grader.report.class_view import class_rows
 from grader.report.figures import number, points
 from grader.report.html import _environment, class_page, page_of_rows, student_page, teacher_page
@@ -534,3 +535,24 @@ def test_a_finding_names_only_the_place_that_is_known() -> None:
     assert "Line 3, column 7" in found(3, 7)
     assert "Line 3" in found(3, 0) and "column 0" not in found(3, 0)
     assert "Line not known" in found(0, 0) and "Line 0" not in found(0, 0)
+
+
+@pytest.mark.parametrize("page", [student_page, teacher_page])
+def test_which_file_ran_by_which_rule_and_when_it_came_stand_on_the_page(
+    page: Callable[[Result], str],
+) -> None:
+    submission = replace(
+        info(),
+        file="final <b>.py",
+        rule="of the files with mlm_forward in them the one that is called final",
+        parts=(Part("main", "final.py", 1, 3), Part("module", "tools/heads.py", 4, 2, "tools.heads")),
+        submitted_at="2026-10-01T12:00:00+02:00",
+        late=True,
+        attempts=3,
+    )
+    source = page(replace(KINDS["failing"], submission=submission))
+    assert_inert(source)
+    text = " ".join(Page(source).text.split())
+    assert f"final <b>.py, {submission.rule}; with tools/heads.py" in text
+    assert "2026-10-01 12:00:00+02:00, late, attempt 3, the newest" in text
+    assert "attempt" not in Page(page(KINDS["passing"])).text.partition("What ran")[2]

@@ -15,6 +15,7 @@ from rich.console import Console
 from grader.report.figures import points
 from grader.report.terminal import batch_summary, check_report, show, words
 from grader.result import (
+    ONLY_FILE,
     Adjustment,
     CaseResult,
     Isolation,
@@ -354,3 +355,10 @@ def test_the_summary_of_nothing_new_has_no_rate() -> None:
     text = summary(result(case()), seconds=0.0, graded=0)
     assert "1 kept from earlier runs" in text and "graded" not in text and "a second" not in text
     assert "mean" not in summary(graded=0)
+
+
+def test_a_file_that_was_chosen_among_others_is_told_with_its_rule() -> None:
+    chosen = SubmissionInfo("ann", "Ann", ("Ann",), "ann/final.py", "", rule="the only file that defines f")
+    assert "file: final.py, the only file that defines f\n" in shown(result(case(), submission=chosen))
+    alone = replace(chosen, rule=ONLY_FILE)
+    assert "file:" not in shown(result(case(), submission=alone))
