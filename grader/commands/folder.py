@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,12 +148,28 @@ def export(chosen: argparse.Namespace) -> int:
         done = write(chosen.format, gradebook.newest(), out, options)
     for warning in done.warnings:
         say(warning)
+    if chosen.format == "github":
+        _tell_github(done.paths)
     if done.text:
         sys.stdout.write(done.text if done.text.endswith("\n") else done.text + "\n")
     else:
         shown = done.paths[0] if len(done.paths) == 1 else out
         print(f"{len(done.paths)} file{'s' if len(done.paths) != 1 else ''}: {shown}")
     return OK if done.paths or done.text else USER_FAULT
+
+
+def _tell_github(paths: Sequence[Path]) -> None:
+    """Add the summary to the page of the job that runs this, where GitHub says which that is."""
+    page = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not page:
+        return
+    try:
+        with Path(page).open("a", encoding="utf-8") as file:
+            for path in paths:
+                if path.suffix == ".md":
+                    file.write(path.read_text("utf-8"))
+    except OSError as error:
+        say(f"the job's summary {page} can't be written: {error.strerror}")
 
 
 def gradescope_bundle(chosen: argparse.Namespace) -> int:

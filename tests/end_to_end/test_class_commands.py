@@ -491,6 +491,18 @@ def test_every_format_is_written_and_the_ones_for_students_tell_nothing_hidden(
             assert not [secret for secret in SECRETS if secret in text], where
 
 
+def test_in_a_github_job_the_summary_is_added_to_its_page(
+    term: tuple[Done, Path], home: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n")
+    export = ("export", term[1], "--format", "github", "--out", tmp_path / "out")
+    assert grader(*export, cwd=home, GITHUB_STEP_SUMMARY=str(page)).status == 0
+    assert page.read_text("utf-8") == "before\n" + (tmp_path / "out" / "summary.md").read_text("utf-8")
+    lost = grader(*export, cwd=home, GITHUB_STEP_SUMMARY=str(tmp_path / "no" / "page.md"))
+    assert lost.status == 0 and "summary" in lost.err and "can't be written" in lost.err
+
+
 def test_what_the_leaking_submission_got_hold_of_is_the_teachers_alone(term: tuple[Done, Path]) -> None:
     out = term[1]
     teacher = (out / "teacher" / f"{LEO}.html").read_text("utf-8")
