@@ -96,6 +96,7 @@ class ForkServer:
             self._process = _start([sys.executable, "-s", "-P", "-S", "-c", launcher], smallest(), handle)
         self._root = root
         self._ready = False
+        self._unclaimed = 0
         self._ended: dict[int, Ended] = {}
 
     def configure(self, packages: Sequence[str], policy: Mapping[str, Any]) -> None:
@@ -157,27 +158,40 @@ class ForkServer:
         """
         self.wait_ready()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        asked = False
         try:
             with theirs:
                 message = json.dumps({**job, "size": memory.size}).encode()
                 self._send(message, [memory.descriptor, theirs.fileno()])
+            asked = True
             while True:
                 answer, handles = self._receive()
-                if "pid" in answer:
+                if "pid" in answer and not self._unclaimed:
                     return ForkedChild(self, answer["pid"], handles[0], ours)
-                self._note(answer)
+                self._note(answer, handles)
         except BaseException:
+            # After an interrupt the answer is still to come.
+            self._unclaimed += asked
             ours.close()
             raise
 
     def reap(self, pid: int) -> Ended:
         """How a child ended; waits for its end."""
         while pid not in self._ended:
-            self._note(self._receive()[0])
+            self._note(*self._receive())
         return self._ended.pop(pid)
 
-    def _note(self, answer: Mapping[str, Any]) -> None:
-        self._ended[answer["ended"]] = Ended(answer["code"], answer["cpu_s"])
+    def _note(self, answer: Mapping[str, Any], handles: Sequence[int]) -> None:
+        """Take what comes while something else is awaited: that a child has ended, or has begun too late."""
+        if "pid" in answer:
+            # An interrupt came while it was asked for, so nobody is there for it.
+            self._unclaimed -= 1
+            for handle in handles:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                os.close(handle)
+        else:
+            self._ended[answer["ended"]] = Ended(answer["code"], answer["cpu_s"])
 
     def close(self) -> None:
         """End the server and its children that still run."""

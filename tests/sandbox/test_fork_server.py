@@ -331,6 +331,25 @@ def test_an_end_that_is_told_while_another_child_starts_is_kept(own_server: Fork
     assert children(own_server.pid) == []
 
 
+def test_a_child_whose_start_was_interrupted_is_nobody_elses(
+    own_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert only_step(run(own_server, "def f(x): return x")).state == "returned"
+    before = open_descriptors(), len(children(own_server.pid))
+
+    def interrupted() -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(own_server, "_receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(own_server, "def f(x): return x")
+    # What comes next is the answer to the request that was given up.
+    for _ in range(2):
+        assert only_step(run(own_server, "def f(x): return x + 1")).state == "returned"
+    assert wait_for(lambda: (open_descriptors(), len(children(own_server.pid))) == before)
+
+
 def test_a_server_started_from_a_thread_that_ends_lives_on() -> None:
     """The kernel's signal at a parent's death comes when the thread that started the process ends."""
     found: list[ForkServer] = []
