@@ -445,19 +445,11 @@ class _Work:
 
     def take(self, graded: Generator[Graded]) -> None:
         """Write down all results. Raises GraderError."""
-        try:
-            with contextlib.closing(graded):
-                for one in graded:
-                    with self._interrupts.shield():
-                        self._write(one)
-                    self._tell()
-        except GraderError:
-            raise
-        except Exception:
-            # An interrupt in the middle of the talk with a child leaves an answer that nobody expects.
-            if self._interrupts.came:
-                raise KeyboardInterrupt from None
-            raise
+        with contextlib.closing(graded):
+            for one in graded:
+                with self._interrupts.shield():
+                    self._write(one)
+                self._tell()
 
     def _write(self, graded: Graded) -> None:
         # Whoever grades may answer twice; the first answer is the one that counts.

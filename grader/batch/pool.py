@@ -72,6 +72,29 @@ class _Task:
     tries: int = 0
 
 
+class _Waiting:
+    """The tasks that nobody has begun; jobs are asked for one by one, as what is stored of all is large."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._at = 0
+        # Handed out and not begun; and those to be tried once more, after everything else.
+        self.returned: deque[_Task] = deque()
+        self.again: deque[_Task] = deque()
+
+    def __len__(self) -> int:
+        return len(self.returned) + len(self._jobs) - self._at + len(self.again)
+
+    def take(self) -> _Task:
+        """The next one. Raises IndexError when there is none."""
+        if self.returned:
+            return self.returned.popleft()
+        if self._at < len(self._jobs):
+            self._at += 1
+            return _Task(self._jobs[self._at - 1])
+        return self.again.popleft()
+
+
 @dataclass(eq=False)
 class _Worker:
     """One process, what it holds, and how many jobs it has done."""
@@ -105,14 +128,14 @@ class _Pool:
         return _Worker(process, deque())
 
     def run(self, jobs: Sequence[Job]) -> Generator[Graded]:
-        waiting = deque(map(_Task, jobs))
+        waiting = _Waiting(jobs)
         failed_starts = 0
         while waiting or any(w.work for w in self.workers):
             # What is left when few are waiting goes to whoever is free first.
             for held in range(IN_HAND if len(waiting) > IN_HAND * len(self.workers) else 1):
                 for worker in self.workers:
                     if len(worker.work) <= held and waiting:
-                        task = waiting.popleft()
+                        task = waiting.take()
                         worker.work.append(task)
                         worker.process.send(task.job.to_bytes())
             process, answer = next_of(self.answers)
@@ -133,12 +156,12 @@ class _Pool:
                 continue
             # It was at work on the first; the next it had not begun.
             task = worker.work.popleft()
-            waiting.extendleft(reversed(worker.work))
+            waiting.returned.extend(worker.work)
             task.tries += 1
             failed_starts += worker.finished == 0
             if task.tries < MAX_TRIES and failed_starts < MAX_FAILED_STARTS:
                 # At the end, so that what kills workers meets the rest of the class last.
-                waiting.append(task)
+                waiting.again.append(task)
             else:
                 yield from faults(self.pack, task.job, "its worker process ended early twice", self.settings)
 

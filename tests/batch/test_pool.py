@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -245,6 +245,33 @@ def test_workers_and_fork_servers_end_when_the_run_is_killed(pack: Pack, tmp_pat
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+class _Counted(Sequence[Job]):
+    """Jobs that are made when they are asked for, as those of a class are."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self.asked = 0
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __getitem__(self, number: Any) -> Any:
+        job = self._jobs[number]
+        self.asked += 1
+        return job
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_jobs_are_asked_for_when_a_worker_is_there_for_them(pack: Pack, tmp_path: Path, workers: int) -> None:
+    sources = {f"s{n:02d}": f"{RIGHT}# {n}\n" for n in range(16)}
+    jobs = _Counted(jobs_of(write_class(tmp_path / "class", sources)))
+    ahead = []
+    for number, _ in enumerate(grade_all(pack, jobs, workers=workers), start=1):
+        ahead.append(jobs.asked - number)
+    assert len(ahead) == len(sources) and jobs.asked == len(sources)
+    assert max(ahead) <= pool_module.IN_HAND * workers
+
+
 def test_submissions_with_the_same_text_are_run_once_and_all_get_results(
     pack: Pack, tmp_path: Path, workers: int
 ) -> None:
