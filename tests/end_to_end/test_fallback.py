@@ -168,6 +168,10 @@ import os, select, signal, socket, time
 sys.platform = {platform!r}
 for module in {modules!r}:
     sys.modules[module] = None
+if sys.platform == "win32":
+    # Windows' own, which locks files there; here nobody else is at work.
+    sys.modules["msvcrt"] = type(sys)("msvcrt")
+    sys.modules["msvcrt"].LK_NBLCK, sys.modules["msvcrt"].locking = 2, lambda file, mode, count: None
 for owner, names in {{
     os: {os!r}, signal: {signal!r}, socket: ["AF_UNIX", "SOCK_SEQPACKET", "send_fds", "recv_fds"],
     select: ["epoll", "poll"], time: {time!r},

@@ -50,7 +50,8 @@ def array_of(outcome: StepOutcome) -> Any:
             [1, (2.0,)],
             Container("list", (PlainValue("int", 1), Container("tuple", (PlainValue("float", 2.0),)))),
         ),
-        ({1: 2}, PlainValue("object", "dict")),
+        ({"a": 2}, Container("dict", ((PlainValue("str", "a"), PlainValue("int", 2)),))),
+        ({1}, PlainValue("object", "set")),
     ],
 )
 def test_answers_are_kept_as_if_sent(answer: Any, value: Any) -> None:
