@@ -244,7 +244,6 @@ def test_workers_and_fork_servers_end_when_the_run_is_killed(pack: Pack, tmp_pat
     assert all_end(started), "a process outlived its run"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
 class _Counted(Sequence[Job]):
     """Jobs that are made when they are asked for, as those of a class are."""
 
@@ -272,6 +271,7 @@ def test_jobs_are_asked_for_when_a_worker_is_there_for_them(pack: Pack, tmp_path
     assert max(ahead) <= pool_module.IN_HAND * workers
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 def test_submissions_with_the_same_text_are_run_once_and_all_get_results(
     pack: Pack, tmp_path: Path, workers: int
 ) -> None:
