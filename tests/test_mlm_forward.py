@@ -9,7 +9,7 @@ import pytest
 
 from grader.authoring.validation import Validator
 from grader.authoring.worked import read_worked
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.models import RandomCases
 from grader.exercise.source import ExerciseSource, load
 from grader.validation import Validation

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.exercise import pack as packs
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTION = ROOT / "submissions" / "mlm_forward" / "right_einsum.py"

@@ -36,7 +36,7 @@ from grader.exercise import pack as packs
 from grader.exercise import yaml_source
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.build import build_pack, call_reference
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.expressions import evaluate
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
 from grader.exercise.models import Relation

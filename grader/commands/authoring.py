@@ -60,7 +60,8 @@ def _require_writable(page: Path) -> None:
 
 def pack(chosen: argparse.Namespace) -> int:
     """``grader pack``."""
-    from grader.exercise.cache import cached_pack, write_atomically
+    from grader.exercise.cache import write_atomically
+    from grader.exercise.cached import cached_pack
     from grader.exercise.roots import exercise_folder, require_root
 
     out: Path = chosen.out

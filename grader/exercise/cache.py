@@ -1,4 +1,4 @@
-"""Built packs, kept in the user's cache folder."""
+"""What takes long to make, kept in the user's cache folder by a digest of what it is made from."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from safetensors import deserialize as parse_tensors
 from safetensors.numpy import save as save_tensors
 
 import grader
-from grader.errors import GraderError
 from grader.exercise import pack as packs
-from grader.exercise.roots import source_files
 
 
 def cache_folder() -> Path:
@@ -31,7 +29,8 @@ def cache_folder() -> Path:
     return user_cache_path("mlm-grader", appauthor=False)
 
 
-def _key(files: Iterable[Path], base: Path) -> str:
+def digest_of(files: Iterable[Path], base: Path) -> str:
+    """A digest of files, of their paths below ``base``, and of the versions that make arrays."""
     hasher = hashlib.sha256(f"{packs.SCHEMA} {grader.__version__} {np.__version__}".encode())
     for path in files:
         with contextlib.suppress(OSError):
@@ -40,30 +39,10 @@ def _key(files: Iterable[Path], base: Path) -> str:
     return hasher.hexdigest()
 
 
-def cached_pack(root: Path, name: str, *, student: bool = False) -> packs.Pack:
-    """The pack of an exercise, built anew only when one of its files has changed.
-
-    Raises:
-        GraderError: The exercise is at fault, or ``frozen.json`` is missing or stale.
-    """
+def code_digest() -> str:
+    """A digest of the code that makes arrays and packs: part of what all of them are made from."""
     package = Path(__file__).resolve().parent
-    # The code that makes arrays and packs is part of what a pack is made from.
-    key = _key(source_files(root, name), root) + _key(sorted(package.glob("*.py")), package)
-    key = hashlib.sha256(key.encode()).hexdigest()[:32]
-    path = cache_folder() / f"{name}-{key}{'-student' if student else ''}.pack"
-    with contextlib.suppress(OSError, GraderError):
-        if path.is_file():
-            return packs.load(path)
-    # Reading YAML takes several times as long as loading a built pack: imported only when it is needed.
-    from grader.exercise.build import build_pack
-    from grader.exercise.source import load
-
-    source = load(root / "cases" / name)
-    data = build_pack(source, source.require_fresh_frozen(), student=student)
-    # A cache that can't be written costs time, not results.
-    with contextlib.suppress(OSError):
-        write_atomically(path, data)
-    return packs.loads(data)
+    return digest_of(sorted(package.glob("*.py")), package)
 
 
 def remembered(key: bytes, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, bytes]:
@@ -73,8 +52,7 @@ def remembered(key: bytes, make: Callable[[], dict[str, NDArray[Any]]]) -> dict[
         key: Everything that they depend on beside the code in this folder.
         make: Makes them.
     """
-    package = Path(__file__).resolve().parent
-    digest = hashlib.sha256(_key(sorted(package.glob("*.py")), package).encode() + key).hexdigest()[:32]
+    digest = hashlib.sha256(code_digest().encode() + key).hexdigest()[:32]
     path = cache_folder() / "known" / digest
     with contextlib.suppress(OSError, SafetensorError):
         return {name: bytes(t["data"]) for name, t in _parse(path.read_bytes())}

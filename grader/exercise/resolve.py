@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 from grader.exercise import pack as packs
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.near import did_you_mean
 from grader.exercise.roots import DEFAULT_EXERCISE, exercise_folder, exercises, find_root
 

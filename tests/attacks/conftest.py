@@ -14,7 +14,7 @@ from world import World
 
 from grader.batch.runner import Runner
 from grader.exercise import pack as pack_files
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 

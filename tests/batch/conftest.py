@@ -9,7 +9,7 @@ from support.known import INFLUENCE, write_stepped
 from support.small import build, freeze_exercise, small_pack
 
 from grader.batch.runner import Runner
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from support.commands import ROOT, grader
 
 from grader.batch.asking import asked_of
 from grader.batch.runner import Runner
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.intake.collect import collect
 from grader.result import Result
 from grader.sandbox.levels import WATCHED, WITHOUT

@@ -14,7 +14,8 @@ from support.small import build, forget_reference, freeze_exercise, write_exerci
 
 from grader.errors import GraderError
 from grader.exercise import build as building
-from grader.exercise.cache import cache_folder, cached_pack, remembered, write_atomically
+from grader.exercise.cache import cache_folder, remembered, write_atomically
+from grader.exercise.cached import cached_pack
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -52,7 +53,7 @@ def test_a_second_run_imports_neither_yaml_nor_pydantic(root: Path, cache: Path)
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from grader.exercise.cache import cached_pack\n"
+        "from grader.exercise.cached import cached_pack\n"
         "print(cached_pack(Path(sys.argv[1]), 'row_scale').id)\n"
         "print(sorted(n for n in ('pydantic', 'yaml', 'hypothesis') if n in sys.modules))\n"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from grader.batch.runner import Runner
-from grader.exercise.cache import cached_pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
 from grader.exercise.pack import Pack
 
