@@ -89,8 +89,8 @@ def check(
     *,
     exercise: PathLike | None = None,
     root: PathLike | None = None,
-    cases: Sequence[str] = (),
-    clauses: Sequence[str] = (),
+    cases: str | Sequence[str] = (),
+    clauses: str | Sequence[str] = (),
 ) -> Checked:
     """Check one submission.
 
@@ -109,7 +109,7 @@ def check(
     if cases or clauses:
         from grader.exercise.select import select
 
-        pack = select(pack, cases=list(cases), clauses=list(clauses))
+        pack = select(pack, cases=_several(cases), clauses=_several(clauses))
     if not isinstance(what, str | Path):
         from grader.batch.live import check_function
 
@@ -128,7 +128,7 @@ class Graded(Sequence[Result]):
 
     Attributes:
         folder: Where everything was written; None where nothing was kept.
-        ran, rejudged, kept: How many were run, judged again without running them, left as they were.
+        ran, rejudged, kept: How many were run, judged without running them, left as they were.
         warnings: What a teacher should know, a sentence each; with the paths that could not be used.
         left_out: Files that were not used, with the reason.
         missing: Who of the roster handed in nothing.
@@ -176,7 +176,7 @@ def grade(
     roster: PathLike | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     faults: bool = False,
     force: bool = False,
     fresh: bool = False,
@@ -194,7 +194,7 @@ def grade(
         roster: The class list, a CSV file.
         workers: Processes that grade; one a core when left out.
         scheduler: The address of a Dask cluster that grades instead.
-        only: Look at these students alone.
+        only: Look at this student alone, or at these.
         faults: Run again what the grader itself failed on.
         force: Run everything again.
         fresh: Forget what the folder holds.
@@ -221,7 +221,7 @@ def grade(
             folder,
             workers=workers,
             fresh=fresh,
-            only=only,
+            only=_several(only),
             faults=faults,
             force=force,
             scheduler=scheduler,
@@ -234,6 +234,11 @@ def grade(
     if run.interrupted:
         raise KeyboardInterrupt
     return Graded(results, run, intake, folder if out is not None else None)
+
+
+def _several(names: str | Sequence[str]) -> list[str]:
+    """One name alone is no sequence of letters."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _pack(exercise: PathLike | None, root: PathLike | None) -> Pack:

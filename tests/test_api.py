@@ -153,7 +153,7 @@ def test_the_options_are_those_of_the_command(root: Path, folder: Path, tmp_path
         "index.html"
     ]
     assert run[0].submission.people[0].id == "0000001"
-    forced = package.grade(folder, root=root, out=out, only=["bob"], force=True, workers=1, pages=False)
+    forced = package.grade(folder, root=root, out=out, only="bob", force=True, workers=1, pages=False)
     assert (forced.ran, forced.kept, len(forced)) == (1, 0, 2)
     assert "2" in str(forced) and "failed" in str(forced)
     with pytest.raises(GraderError, match="did you mean 'bob'"):
@@ -178,3 +178,7 @@ def test_the_import_stays_light_and_lists_what_there_is() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_can_be_called_is_listed() -> None:
+    assert {"check", "grade"} <= set(dir(package))

@@ -36,7 +36,7 @@ EXPLAINED: Mapping[str, frozenset[str]] = {
     "half": frozenset(),
 }
 
-NOTHING_FITS = "No known mistake explains all of these answers, nor do two of them together."
+NOTHING_FITS = "No known mistake, nor two together, was found to explain all of these answers."
 
 
 @dataclass(frozen=True)

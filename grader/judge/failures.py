@@ -83,6 +83,11 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
         names = ", ".join(exercise.parameters)
         count = len(exercise.parameters)
         return f"It is called with {count} arguments by position ({names}), but that fails{said}."
+    # numpy's words for an array that must not be written into.
+    if failure.type == "ValueError" and "is read-only" in failure.message:
+        return f"It raised {failure.type}{at}{said}. Leave the arguments as they are, and write into a copy."
+    if "PermissionError" in (failure.type, *failure.bases):
+        return f"It raised {failure.type}{at}{said}. Files can't be opened here; the arguments are all there is."
     return f"It raised {failure.type}{at}{said}."
 
 

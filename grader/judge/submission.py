@@ -144,6 +144,18 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
     # Chance and half precision explain wrong values; what happens to arguments does not.
     values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
     undiagnosed = NOTHING_FITS if open_values and pack.known.mistakes and not values_told else ""
+    if len(records) == 1 and not explained and not undiagnosed and result.score is not None:
+        # A mistake that explains everything says more than the clause that suffers most from it.
+        message = _sentence(
+            pack,
+            result.cases,
+            result.policy,
+            result.score,
+            result.max_score,
+            result.adjustments,
+            str(records[0]["title"]),
+        )
+        result = replace(result, message=message)
     return replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
 
 
@@ -367,8 +379,9 @@ def _sentence(
     score: float,
     maximum: float,
     adjustments: Sequence[Adjustment],
+    mistake: str = "",
 ) -> str:
-    """The verdict in one sentence."""
+    """The verdict in one sentence; ``mistake`` names what explains all that failed."""
     hidden = any(case.visibility == "hidden" for case in pack.cases)
     for one in adjustments:
         if one.reason.startswith(BANNED):
@@ -385,6 +398,8 @@ def _sentence(
         return "Some checks were not run."
     passed = sum(c.verdict == "passed" for c in cases)
     full = "Full marks, but " if score >= maximum else ""
+    if mistake:
+        return f"{full}{passed} of {len(cases)} checks passed; the mistake: {mistake[:1].lower()}{mistake[1:]}."
     public = [c for c in counted if c.visibility == "public"]
     if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
         if public[0].verdict != "wrong_value":

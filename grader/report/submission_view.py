@@ -384,7 +384,9 @@ def _headline(result: Result, failing: Sequence[CaseView]) -> str:
     if failing:
         hidden = sum(c.case.visibility == "hidden" for c in failing)
         of_these = f", {hidden} of them hidden" if hidden else ""
-        return f"{plural(len(failing), 'check')} did not pass{of_these}"
+        skipped = sum(case.verdict == "skipped" for case in result.cases)
+        not_run = f", {skipped} not counted" if skipped else ""
+        return f"{plural(len(failing), 'check')} did not pass{of_these}{not_run}"
     return "A rule was broken" if result.policy.status == "violated" else "Not full marks"
 
 

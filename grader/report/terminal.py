@@ -266,7 +266,8 @@ def batch_summary(
         results: All that the gradebook holds.
         seconds: How long it took.
         graded: How many were run.
-        rejudged: How many were judged again without running anything.
+        rejudged: How many were judged without running anything: from what running them gave before, or because
+            there is nothing to run.
     """
     counts: dict[str, int] = {}
     for result in results:
@@ -290,7 +291,7 @@ def batch_summary(
     kept = len(results) - graded - rejudged
     reused = f"{kept} kept from earlier runs" if kept else ""
     took = f"{graded} graded in {seconds:.1f} s{rate}" if graded else ""
-    again = f"{rejudged} judged again without running them" if rejudged else ""
+    again = f"{rejudged} judged without running them" if rejudged else ""
     return Trimmed(Group(table, Text(mean + ", ".join(filter(None, (took, again, reused))))))
 
 

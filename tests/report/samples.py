@@ -564,7 +564,7 @@ def undiagnosed() -> Result:
     """Nothing known explains the answers."""
     return replace(
         failing(),
-        undiagnosed="No known mistake explains all of these answers, nor do two of them together.",
+        undiagnosed="No known mistake, nor two together, was found to explain all of these answers.",
         counterexample=counterexample(misconception="", title="Softmax", clause="softmax"),
         influence=influence(1, 3),
         submission=info("Something new", "s009"),
