@@ -296,7 +296,12 @@ def build_parser() -> Parser:
     )
     out.add_argument("folder", type=Path, metavar="DIR", help="the --out folder of an earlier grader grade")
     out.add_argument("--format", required=True, metavar="FORMAT", help="which format")
-    out.add_argument("--out", type=Path, metavar="PATH", help="where to write (default: DIR/exports/FORMAT)")
+    out.add_argument(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="a folder, or a name such as marks.csv where one file is written (default: DIR/exports/FORMAT)",
+    )
     out.add_argument(
         "--template",
         type=Path,

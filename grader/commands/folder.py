@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from grader.gradebook.changes import Changes
 
 MAX_CHANGES = 20
+# What the files of exports end in: such a path names a file, any other a folder.
+FILES = frozenset({".csv", ".json", ".jsonl", ".xml", ".md", ".parquet", ".zip"})
 
 
 def report(chosen: argparse.Namespace) -> int:
@@ -145,7 +150,10 @@ def export(chosen: argparse.Namespace) -> int:
             flat=chosen.flat,
             ks=tuple(chosen.k or (1, 5, 10)),
         )
-        done = write(chosen.format, gradebook.newest(), out, options)
+        with _place(out) as folder:
+            done = write(chosen.format, gradebook.newest(), folder, options)
+            if folder != out:
+                done = replace(done, paths=_as_file(done.paths, out, chosen.format))
     for warning in done.warnings:
         say(warning)
     if chosen.format == "github":
@@ -156,6 +164,37 @@ def export(chosen: argparse.Namespace) -> int:
         shown = done.paths[0] if len(done.paths) == 1 else out
         print(f"{len(done.paths)} file{'s' if len(done.paths) != 1 else ''}: {shown}")
     return OK if done.paths or done.text else USER_FAULT
+
+
+@contextlib.contextmanager
+def _place(out: Path) -> Iterator[Path]:
+    """The folder to write into: ``out``, or one that passes where ``out`` is the name of a file."""
+    if out.is_dir() or not (out.is_file() or out.suffix.lower() in FILES):
+        yield out
+        return
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        passing = tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.")
+    except OSError as error:
+        raise GraderError(f"{out.parent} can't be written: {error.strerror}; name another place") from None
+    with passing as name:
+        yield Path(name)
+
+
+def _as_file(paths: Sequence[Path], out: Path, name: str) -> tuple[Path, ...]:
+    """What was written, as the one file that was named. Raises GraderError."""
+    if not paths:
+        return ()
+    if len(paths) > 1:
+        raise GraderError(
+            f"{name} writes {len(paths)} files, but {out} is the name of one; name a folder for --out"
+        )
+    if paths[0].suffix.lower() != out.suffix.lower():
+        raise GraderError(
+            f"{name} writes a {paths[0].suffix} file; expected such a name, or a folder, not {out}"
+        )
+    paths[0].replace(out)
+    return (out,)
 
 
 def _tell_github(paths: Sequence[Path]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,7 @@ from grader.exercise.fields import Identifier, Model, Points, Text, fault
 
 SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 SPAN = re.compile(r"(\d+(?:\.\d+)?) ?(s|min|h|days?|weeks?)")
+HOUR = re.compile(r"\d[T ]\d")
 SECONDS = {"s": 1, "min": 60, "h": 3600, "day": 86400, "days": 86400, "week": 604800, "weeks": 604800}
 
 
@@ -35,12 +37,16 @@ def _span(value: Any) -> Any:
     match = SPAN.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         raise fault("span", f"expected a time such as 15 min, 2 h or 7 days, found {value!r}")
-    return float(match[1]) * SECONDS[match[2]]
+    # Exactly, so that who hands in at the last second is in time.
+    return float(Fraction(match[1]) * SECONDS[match[2]])
 
 
 def _moment(value: Any) -> Any:
     text = value.isoformat() if isinstance(value, datetime) else value
     try:
+        # A day alone would be its first moment, and hardly anybody means that.
+        if not HOUR.search(text):
+            raise ValueError
         return datetime.fromisoformat(text).isoformat()
     except (TypeError, ValueError):
         raise fault(

@@ -352,9 +352,16 @@ def _check_grading(
         for kind, known in (("case", cases), ("clause", list(exercise.clauses)), ("group", groups)):
             if (named := getattr(gate, kind)) is not None:
                 require(named, known, kind, "gates", number, kind)
+    extra = set(grading.extra_credit)
     for group in groups:
         own = [e for e in entries if e.group == group]
-        if grading.weights is not None and own and not any(e.spec.points for e in own):
+        # A weight is shared by the cases that count towards full marks, where there are such.
+        regular = [
+            e
+            for e in own
+            if not (extra & {group, e.spec.id} or extra.issuperset(case_ids(e.spec)[1:] or [""]))
+        ]
+        if grading.weights is not None and own and not any(e.spec.points for e in regular or own):
             fault(("weights", group), f"the cases of {group} have no points that its weight could scale")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 
 from grader.exercise.grading import Grading
 
@@ -55,7 +56,7 @@ def course_points(cases: Sequence[Worth], grading: Grading | None) -> dict[str, 
         for case in members:
             if case.extra and regular:
                 scaled = Fraction(str(case.points)) * targets[name] / whole if whole else Fraction(0)
-                points[case.id] = round(scaled) / 100
+                points[case.id] = _nearest(scaled) / 100
     return {case.id: points[case.id] for case in cases}
 
 
@@ -78,7 +79,12 @@ def _targets(buckets: Mapping[str, list[Worth]], grading: Grading) -> dict[str, 
     factor = full / whole if whole else Fraction(0)
     inside = {name: value * factor for name, value in raw.items() if name not in beyond}
     targets = apportion(inside, round(full)) if whole else dict.fromkeys(inside, 0)
-    return targets | {name: round(raw[name] * factor) for name in beyond}
+    return targets | {name: _nearest(raw[name] * factor) for name in beyond}
+
+
+def _nearest(cents: Fraction) -> int:
+    """The nearest whole number; half a cent goes up."""
+    return floor(cents + Fraction(1, 2))
 
 
 def _shares(cases: Sequence[Worth], cents: int) -> dict[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -68,6 +68,7 @@ class _Total:
 
     def __init__(self, pack: Pack, cases: Sequence[CaseResult]) -> None:
         self.full = _decimal(math.fsum(c.points for c in pack.cases if not c.extra))
+        self.most = _decimal(math.fsum(c.points for c in pack.cases))
         self.score = _decimal(math.fsum(c.points for c in cases))
         self.adjustments: list[Adjustment] = []
 
@@ -94,7 +95,8 @@ class _Total:
 
 
 def _decimal(value: float) -> Decimal:
-    return Decimal(repr(float(value))).quantize(SMALLEST, ROUND_HALF_UP)
+    # As the record has it: what is taken away must not be more than what is there.
+    return Decimal(repr(rounded(float(value)))).quantize(SMALLEST, ROUND_HALF_UP)
 
 
 def _gate(total: _Total, gate: Mapping[str, Any], pack: Pack, cases: Sequence[CaseResult]) -> None:
@@ -145,19 +147,20 @@ def _late(total: _Total, rules: Mapping[str, Any], info: SubmissionInfo) -> None
         if info.late and "marked" in rules:
             total.take("handed in late, as the platform says", total.amount(rules["marked"]))
         return
-    due, handed_in = moments(rules, info.submitted_at)
-    seconds = (handed_in - due).total_seconds()
-    if seconds <= rules.get("grace", 0.0):
+    elapsed, by_clock = lateness(rules, info.submitted_at)
+    if elapsed <= rules.get("grace", 0.0):
         return
+    per = rules.get("per", "day")
+    # A day that has 25 hours, since the clocks go back, is one day.
+    seconds = elapsed if per == "hour" else min(elapsed, by_clock)
     told = f"handed in {span_text(seconds)} late"
     if "closed_after" in rules and seconds > rules["closed_after"]:
         total.take(f"{told}, more than {span_text(rules['closed_after'])}", total.score)
         return
     cost = total.amount(rules["cost"])
-    per = rules.get("per", "day")
     if per != "once":
         length, word = PERIODS[per]
-        begun = math.ceil(seconds / length)
+        begun = max(1, math.ceil(seconds / length))
         cost *= begun
         told += f": {begun} {word}{'s' if begun > 1 else ''} begun"
     if "at_most" in rules:
@@ -165,10 +168,11 @@ def _late(total: _Total, rules: Mapping[str, Any], info: SubmissionInfo) -> None
     total.take(told, cost)
 
 
-def moments(rules: Mapping[str, Any], submitted_at: str) -> tuple[datetime, datetime]:
-    """When work was due and when it was handed in, both with an offset from UTC.
+def lateness(rules: Mapping[str, Any], submitted_at: str) -> tuple[float, float]:
+    """How late work was handed in: the seconds that passed, and what a clock on the course's wall shows.
 
     A time without an offset is of the course's time zone, or of the offset of the time at which it was due.
+    Where the clocks go back or forward, what can be read in two ways is read to the student's advantage.
     """
     due = datetime.fromisoformat(rules["due"])
     handed_in = datetime.fromisoformat(submitted_at)
@@ -178,10 +182,26 @@ def moments(rules: Mapping[str, Any], submitted_at: str) -> tuple[datetime, date
         from zoneinfo import ZoneInfo
 
         zone = ZoneInfo(rules["timezone"])
-    return (
-        due if due.tzinfo is not None else due.replace(tzinfo=zone),
-        handed_in if handed_in.tzinfo is not None else handed_in.replace(tzinfo=zone),
+    elapsed = min(
+        _elapsed(_with_zone(due, zone, fold), _with_zone(handed_in, zone, other))
+        for fold in (0, 1)
+        for other in (0, 1)
     )
+    return elapsed, (_on_the_wall(handed_in, zone) - _on_the_wall(due, zone)).total_seconds()
+
+
+def _on_the_wall(time: datetime, zone: tzinfo | None) -> datetime:
+    return (time if time.tzinfo is None else time.astimezone(zone)).replace(tzinfo=None)
+
+
+def _with_zone(time: datetime, zone: tzinfo | None, fold: int) -> datetime:
+    return time if time.tzinfo is not None else time.replace(tzinfo=zone, fold=fold)
+
+
+def _elapsed(first: datetime, last: datetime) -> float:
+    """Seconds; Python itself passes over a change of the clocks between two times of the same zone."""
+    offsets = (last.utcoffset() or timedelta()) - (first.utcoffset() or timedelta())
+    return (last.replace(tzinfo=None) - first.replace(tzinfo=None) - offsets).total_seconds()
 
 
 def span_text(seconds: float) -> str:
@@ -195,39 +215,62 @@ def span_text(seconds: float) -> str:
 
 
 def _round(total: _Total, rules: Mapping[str, Any]) -> None:
+    """To the step; full marks and all that can be had stay what they are, and nobody is lifted above them."""
     step = Decimal(repr(float(rules["to"])))
     direction = rules.get("direction", "nearest")
-    steps = (total.score / step).quantize(Decimal(1), DIRECTIONS[direction])
     way = "" if direction == "nearest" else f" {direction}"
-    total.add(f"rounded{way} to {_written(step)}", steps * step - total.score)
+    reason = f"rounded{way} to {_written(step)}"
+    score = (total.score / step).quantize(Decimal(1), DIRECTIONS[direction]) * step
+    for limit in (total.full, total.most):
+        if total.score <= limit < score:
+            score, reason = limit, f"{reason}, at most {_written(limit)} points"
+        elif score < limit <= total.score:
+            score, reason = limit, f"{reason}, at least {_written(limit)} points"
+    total.add(reason, score - total.score)
 
 
 def _written(points: Decimal) -> str:
     return f"{points.normalize():f}"
 
 
+def _points(value: float) -> str:
+    return _written(_decimal(value))
+
+
 def how_it_counts(grading: Mapping[str, Any], cases: Iterable[CaseResult]) -> list[str]:
     """What a course's policies make of points, in sentences for its students."""
     said = []
     if "weights" in grading:
-        shares = ", ".join(f"{name} {weight:g}" for name, weight in grading["weights"].items())
+        shares = ", ".join(f"{name} {_points(weight)}" for name, weight in grading["weights"].items())
         said.append(
             f"Each group of checks has its weight, whatever its checks have among themselves: {shares}."
         )
     if "max_score" in grading:
-        said.append(f"All points are scaled so that full marks are {grading['max_score']:g}.")
+        said.append(f"All points are scaled so that full marks are {_points(grading['max_score'])}.")
     extra = math.fsum(c.max_points for c in cases if c.extra)
     if extra:
-        said.append(f"{extra:g} points are extra credit: they come on top of full marks.")
-    late = grading.get("late")
-    if late:
-        per = (
-            "" if late.get("per", "day") == "once" else f" for every {late.get('per', 'day')} that has begun"
-        )
-        most = f", at most {_amount_text(late['at_most'])}" if "at_most" in late else ""
-        said.append(f"Work handed in after {late['due']} loses {_amount_text(late['cost'])}{per}{most}.")
+        said.append(f"{_points(extra)} points are extra credit: they come on top of full marks.")
+    if "late" in grading:
+        said.append(_late_text(grading["late"]))
+    if "rounding" in grading:
+        to, way = grading["rounding"]["to"], grading["rounding"].get("direction", "nearest")
+        said.append(f"The total is rounded {_WAYS[way]} {_points(to)}.")
     return said
 
 
+_WAYS = {"nearest": "to the nearest", "up": "up to the next", "down": "down to the next"}
+
+
+def _late_text(late: Mapping[str, Any]) -> str:
+    per = late.get("per", "day")
+    zone = f" ({late['timezone']})" if "timezone" in late else ""
+    grace = f"; up to {span_text(late['grace'])} cost nothing" if late.get("grace") else ""
+    every = "" if per == "once" else f" for every {per} that has begun"
+    most = f", at most {_amount_text(late['at_most'])}" if "at_most" in late else ""
+    closed = f" After {span_text(late['closed_after'])} it gets no points." if "closed_after" in late else ""
+    cost = f"{_amount_text(late['cost'])}{every}{most}{grace}"
+    return f"Work handed in after {late['due']}{zone} loses {cost}.{closed}"
+
+
 def _amount_text(value: float | str) -> str:
-    return f"{value} of full marks" if isinstance(value, str) else f"{value:g} points"
+    return f"{value} of full marks" if isinstance(value, str) else f"{_points(value)} points"

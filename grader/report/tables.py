@@ -61,11 +61,18 @@ def gradebook_csv(results: Iterable[Result | Summary], missing: Iterable[Person]
 
 def members(info: SubmissionInfo) -> list[Person]:
     """Everyone who gets a row for a submission, with as much as is known of each."""
-    names = info.members or (info.name,)
+    names = info.members or tuple(person.name for person in info.people) or (info.name,)
     if len(info.people) == len(names):
         return list(info.people)
-    known = {person.name: person for person in info.people}
-    return [known.get(name, Person(name)) for name in names]
+    # Nobody twice and nobody left out, whatever two sources say of a group.
+    left = list(info.people)
+    found = []
+    for name in names:
+        known = next((person for person in left if person.name == name), None)
+        if known is not None:
+            left.remove(known)
+        found.append(known or Person(name))
+    return [*found, *left]
 
 
 def _cell(value: str | float) -> str | float:

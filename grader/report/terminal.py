@@ -266,8 +266,8 @@ def batch_summary(
         results: All that the gradebook holds.
         seconds: How long it took.
         graded: How many were run.
-        rejudged: How many were judged without running anything: from what running them gave before, or because
-            there is nothing to run.
+        rejudged: How many were judged without running: from what that gave before, or because
+            nothing was there to run.
     """
     counts: dict[str, int] = {}
     for result in results:

@@ -36,6 +36,7 @@ _STACK = re.compile(f"([{_MARKS}]{{4}})[{_MARKS}]+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 # The wide forms are taken for the plain ones by spreadsheets in some locales.
+_PARTED = re.compile(r'([;\t]"?)(?=[=+\-@＝＋－＠])')
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 VERDICT_WORDS: Mapping[str, str] = {
@@ -159,12 +160,14 @@ def csv_cell(text: str) -> str:
     """The text as a cell that no spreadsheet takes for a formula.
 
     A text that begins like a formula gets an apostrophe in front, unless it is a plain number. Quoting is
-    left to the csv module, and control characters to `clean`.
+    left to the csv module, and control characters to `clean`. Where a spreadsheet parts cells at semicolons
+    or tabs, as it does in many countries, what follows one within a text begins a cell too.
 
     Example:
-        >>> csv_cell("=1+2"), csv_cell("-2.5"), csv_cell("Ada")
-        ("'=1+2", '-2.5', 'Ada')
+        >>> csv_cell("=1+2"), csv_cell("-2.5"), csv_cell("Ada;=1+2")
+        ("'=1+2", '-2.5', "Ada;'=1+2")
     """
+    text = _PARTED.sub(r"\1'", text)
     if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text):
         return "'" + text
     return text

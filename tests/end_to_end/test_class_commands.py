@@ -491,6 +491,20 @@ def test_every_format_is_written_and_the_ones_for_students_tell_nothing_hidden(
             assert not [secret for secret in SECRETS if secret in text], where
 
 
+def test_out_may_name_the_one_file_that_is_written(
+    term: tuple[Done, Path], home: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "deep" / "marks.csv"
+    for _ in range(2):
+        done = grader("export", term[1], "--format", "csv", "--out", file, cwd=home)
+        assert done.status == 0 and done.out == f"1 file: {file}\n"
+        assert len(table(file)) > 1 and [p.name for p in file.parent.iterdir()] == ["marks.csv"]
+    for name, said in (("junit", "writes a .xml file"), ("parquet", "writes 2 files")):
+        done = grader("export", term[1], "--format", name, "--out", file, cwd=home)
+        assert done.status == 2 and said in done.err and len(table(file)) > 1
+        assert [p.name for p in file.parent.iterdir()] == ["marks.csv"]
+
+
 def test_in_a_github_job_the_summary_is_added_to_its_page(
     term: tuple[Done, Path], home: Path, tmp_path: Path
 ) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small import build, freeze_exercise, load_source, small_pack, write_exercise
+from support.small import CASES, build, freeze_exercise, load_source, small_pack, write_exercise
 
 from grader.errors import ExerciseError
-from grader.exercise.grading import Grading
+from grader.exercise.grading import SECONDS, Grading
 from grader.exercise.weights import Worth, apportion, course_points
 
 
@@ -81,6 +81,20 @@ def test_extra_credit_is_scaled_like_its_group_and_no_part_of_the_full_marks() -
     assert course_points(worths, Grading(weights={"a": 20})) == {"x": 10, "y": 10, "bonus": 5}
 
 
+def test_half_a_cent_of_extra_credit_goes_up() -> None:
+    worths = [Worth("x", "a", 8), Worth("bonus", "a", 1, extra=True)]
+    for cents_, half in ((100, 13), (108, 14), (300, 38)):
+        assert course_points(worths, Grading(weights={"a": cents_ / 100}))["bonus"] == half / 100
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["s", "min", "h", "days", "weeks"]))
+def test_a_span_of_time_is_exact(hundredths: int, unit: str) -> None:
+    grading = {"late": {"due": "2026-10-01T23:59Z", "cost": 1, "grace": f"{hundredths / 100} {unit}"}}
+    late = Grading.model_validate(grading).late
+    assert late is not None
+    assert late.grace == hundredths * SECONDS[unit] / 100
+
+
 def test_a_pack_has_the_weighted_points_also_without_its_hidden_cases(tmp_path: Path) -> None:
     grading = {"weights": {"checks": 10}, "extra_credit": ["x_kept", "drawn"]}
     pack = small_pack(tmp_path, exercise={"grading": grading})
@@ -90,6 +104,19 @@ def test_a_pack_has_the_weighted_points_also_without_its_hidden_cases(tmp_path: 
     student = build(tmp_path, student=True)
     whole = {c.id: c.points for c in pack.cases}
     assert {c.id: c.points for c in student.cases}.items() <= whole.items()
+
+
+def test_a_weight_needs_points_of_cases_that_count_towards_full_marks(tmp_path: Path) -> None:
+    worthless = {case["id"]: {"points": 0} for case in CASES if case["id"] not in ("x_kept", "drawn")}
+    for extra, fine in ((["x_kept"], True), (["x_kept", "drawn"], False), (["checks"], True), ([], True)):
+        grading = {"weights": {"checks": 10}, "extra_credit": extra}
+        write_exercise(tmp_path, exercise={"grading": grading}, change=worthless)
+        try:
+            load_source(tmp_path)
+        except ExerciseError as error:
+            assert not fine and "no points that its weight could scale" in str(error), extra
+        else:
+            assert fine, extra
 
 
 def test_grading_needs_no_new_freeze(tmp_path: Path) -> None:
@@ -114,6 +141,7 @@ def test_grading_needs_no_new_freeze(tmp_path: Path) -> None:
         ({"gates": [{"group": "checks", "cap": "120 %"}]}, "expected points such as 2.5, or a share"),
         ({"gates": [{"group": "checks", "cap": True}]}, "expected points such as 2.5, or a share"),
         ({"late": {"due": "tomorrow", "cost": 1}}, "expected a time such as 2026-10-01T23:59"),
+        ({"late": {"due": "2026-10-01", "timezone": "UTC", "cost": 1}}, "expected a time such as"),
         ({"late": {"due": "2026-10-01T23:59", "cost": 1}}, "has no offset from UTC"),
         ({"late": {"due": "2026-10-01T23:59", "timezone": "Europe/Belin", "cost": 1}}, "no time zone"),
         ({"late": {"due": "2026-10-01T23:59Z", "grace": "15", "cost": 1}}, "expected a time such as 15 min"),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from grader.exercise.grading import Grading
 from grader.exercise.pack import Pack
-from grader.judge.scoring import adjust, rounded, span_text
+from grader.judge.scoring import adjust, how_it_counts, rounded, span_text
 from grader.result import Adjustment, CaseResult, PolicyResult, SubmissionInfo, Violation
 from judge.made_up import case, pack_of
 
@@ -121,6 +123,70 @@ def test_a_time_without_an_offset_is_of_the_courses_zone() -> None:
         assert scored({"late": rules}, replace(INFO, submitted_at=at))[0] == score
 
 
+HOURLY = {"timezone": "Europe/Berlin", "cost": 1, "per": "hour"}
+
+
+@pytest.mark.parametrize(
+    ("due", "submitted_at", "hours"),
+    [
+        # The night has an hour more, and in spring an hour less, than the clock tells.
+        ("2026-10-24T23:59", "2026-10-25T03:59", 5),
+        ("2026-10-24T23:59", "2026-10-25T03:59+01:00", 5),
+        ("2026-03-28T23:59", "2026-03-29T03:59", 3),
+        # An hour that comes twice, and one that never comes, are read to the student's advantage.
+        ("2026-10-25T02:30", "2026-10-25T02:15+01:00", 0),
+        ("2026-10-25T02:15+02:00", "2026-10-25T02:30", 1),
+        ("2026-03-29T02:30", "2026-03-29T03:30+02:00", 0),
+    ],
+)
+def test_hours_are_those_that_passed_where_the_clocks_change(due: str, submitted_at: str, hours: int) -> None:
+    rules = {"late": HOURLY | {"due": due}}
+    assert scored(rules, replace(INFO, submitted_at=submitted_at))[0] == 12 - hours
+
+
+@given(
+    # Around both changes of the clocks.
+    st.sampled_from([datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC)]),
+    st.integers(-2_000, 2_000),
+    st.integers(-100, 700),
+)
+def test_a_time_of_the_zone_costs_what_the_same_time_with_an_offset_does(
+    change: datetime, before: int, minutes: int
+) -> None:
+    due = (change + timedelta(minutes=before)).astimezone(ZoneInfo("Europe/Berlin"))
+    at = due.astimezone(UTC) + timedelta(minutes=minutes)
+    local = [time.astimezone(due.tzinfo).replace(tzinfo=None, fold=0) for time in (due, at)]
+    plain = {"late": HOURLY | {"due": local[0].isoformat()}}
+    exact = {"late": HOURLY | {"due": due.isoformat()}}
+    found = scored(plain, replace(INFO, submitted_at=local[1].isoformat()))[0]
+    expected = max(0.0, 12.0 - max(0, -(-minutes // 60)))
+    assert scored(exact, replace(INFO, submitted_at=at.isoformat()))[0] == expected
+    twice = [datetime(2026, 10, 25, 2) <= time < datetime(2026, 10, 25, 3) for time in local]
+    assert found == expected or (any(twice) and found > expected)
+
+
+@given(
+    st.datetimes(datetime(2026, 3, 1), datetime(2026, 11, 30)),
+    st.integers(1, 40),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"]),
+    st.booleans(),
+)
+def test_the_same_time_days_later_is_as_many_days_late(
+    due: datetime, days: int, zone: str, offset: bool
+) -> None:
+    due = due.replace(second=0, microsecond=0)
+    at = (due + timedelta(days=days)).replace(tzinfo=ZoneInfo(zone))
+    # An hour that no clock shows is another one by the time that counts.
+    assume(at == at.astimezone(UTC))
+    rules = {"timezone": zone, "due": due.isoformat(), "cost": 0.25, "closed_after": f"{days} days"}
+    told = at.astimezone(UTC) if offset else at.replace(tzinfo=None)
+    found, reasons = scored({"late": rules}, replace(INFO, submitted_at=told.isoformat()))
+    assert found == 12 - days / 4
+    assert f"{days} day{'s' if days > 1 else ''} begun" in reasons[0]
+    later = told + timedelta(hours=1, minutes=1)
+    assert scored({"late": rules}, replace(INFO, submitted_at=later.isoformat()))[0] == 0
+
+
 def test_late_without_a_time_costs_what_is_said_for_it() -> None:
     rules = {"late": {"due": DUE, "cost": 2, "marked": "10 %"}}
     assert scored(rules, replace(INFO, late=True)) == (11.0, ["handed in late, as the platform says"])
@@ -136,8 +202,50 @@ def test_rounding_is_last_and_told() -> None:
     assert scored({"rounding": {"to": 0.5}}, given_=(Adjustment("bonus", -0.25),))[0] == 12.0
 
 
+@given(
+    st.integers(1, 2_000).map(lambda n: n / 100),
+    st.sampled_from([0.01, 0.25, 0.3, 0.5, 1.0, 3.0]),
+    st.sampled_from(["nearest", "up", "down"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_rounding_takes_no_full_marks_away_and_lifts_nobody_above_them(
+    points: float, step: float, direction: str, right: bool, extra: bool
+) -> None:
+    made = pack({"rounding": {"to": step, "direction": direction}}, points=points)
+    got: dict[str, float] = ({} if right else {"a": 0.0}) | ({} if extra else {"x": 0.0})
+    cases = results(made, **got)
+    found = adjust(made, cases, CLEAN, INFO)
+    before = rounded(math.fsum(c.points for c in cases))
+    score = rounded(before + math.fsum(a.points for a in found))
+    for limit in (rounded(2 * points), rounded(2 * points + 2.0)):
+        assert score <= limit if before <= limit else score >= limit
+        assert before != limit or score == limit
+    assert abs(score - before) < step
+    if found and not math.isclose(score / step, round(score / step), abs_tol=1e-6):
+        assert "at most" in found[0].reason or "at least" in found[0].reason
+
+
 def test_no_score_falls_below_0() -> None:
     assert scored({}, given_=(Adjustment("copied", -20.0),)) == (0.0, ["copied", "no score is below 0"])
+
+
+@given(
+    # With half a millionth, which is rounded in one way only.
+    st.lists(st.integers(0, 20_000_000).map(lambda n: n / 10_000_000), min_size=3, max_size=3),
+    st.sampled_from(["violated", "late", "by hand"]),
+)
+def test_who_loses_all_points_has_0_to_the_last_digit(points: list[float], why: str) -> None:
+    made = pack({"late": {"due": DUE, "cost": "100 %", "closed_after": "1 h"}} if why == "late" else {})
+    cases = [
+        replace(c, points=p, max_points=p) for c, p in zip(results(made), map(rounded, points), strict=True)
+    ]
+    given_ = (Adjustment("copied", -1_000.0),) if why == "by hand" else ()
+    info = replace(INFO, submitted_at="2026-10-02T12:00Z")
+    for judged in (cases, [replace(c, points=p) for c, p in zip(cases, points, strict=True)]):
+        found = adjust(made, judged, VIOLATED if why == "violated" else CLEAN, info, given_)
+        score = rounded(math.fsum(c.points for c in judged))
+        assert rounded(score + math.fsum(a.points for a in found)) == 0
 
 
 def test_what_a_violation_does_stands_whatever_it_costs() -> None:
@@ -178,3 +286,16 @@ def test_spans_of_time_are_told_in_words() -> None:
         "1 day 1 h",
         "2 days",
     ]
+
+
+def test_students_are_told_how_late_work_and_rounding_count() -> None:
+    late_ = {"due": "2026-10-25T12:00", "timezone": "Europe/Berlin", "cost": "10 %", "grace": "15 min"}
+    grading = {"late": late_ | {"at_most": 5, "closed_after": "14 days"}, "rounding": {"to": 0.5}}
+    late_told, rounding_told = how_it_counts(
+        Grading.model_validate(grading).model_dump(exclude_none=True), ()
+    )
+    assert late_told == (
+        "Work handed in after 2026-10-25T12:00:00 (Europe/Berlin) loses 10 % of full marks for every day "
+        "that has begun, at most 5 points; up to 15 min cost nothing. After 14 days it gets no points."
+    )
+    assert rounding_told == "The total is rounded to the nearest 0.5."

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from grader.errors import GraderError
 from grader.people import Person
+from grader.report.tables import members
 from grader.result import Result
 
 Visibility = Literal["visible", "after_due_date", "after_published", "hidden"]
@@ -92,13 +93,8 @@ class Member(NamedTuple):
 
 def members_of(result: Result) -> Iterator[Member]:
     """Everyone who gets a row for a record, with all that is known of each."""
-    known = result.submission.people
-    if known:
-        for person in known:
-            yield Member(person, result)
-        return
-    for name in result.submission.members or (result.submission.name,):
-        yield Member(Person(name), result)
+    for person in members(result.submission):
+        yield Member(person, result)
 
 
 def marks(value: float | None, decimal: str = ".") -> str:

@@ -29,8 +29,8 @@ from grader.report.exports.base import (
     save,
     suggestion,
 )
-from grader.report.exports.filling import Filling, fill
-from grader.report.exports.matching import Matcher, Row
+from grader.report.exports.filling import Filling, fill, no_zeros
+from grader.report.exports.matching import Matcher, Row, is_anonymous
 from grader.report.exports.table_files import Table, read_table
 from grader.report.texts import csv_cell, one_line
 from grader.result import Result
@@ -152,27 +152,34 @@ def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exp
         delimiter=";" if decimal == "," else ",",
     )
     members = [member for result in results for member in members_of(result)]
+    nameless = sum(is_anonymous(m.person, m.result.submission.layout) for m in members)
+    zero = options.zero_missing and not nameless
     faults = 0
     for member in sorted(members, key=lambda m: m.person.name.casefold()):
         faults += member.result.score is None
         table.rows.append([*_told(member), marks(member.result.score, decimal)])
     for person in sorted(options.missing, key=lambda p: p.name.casefold()):
         cells = [person.name, person.platform_id, person.id, "", ""]
-        table.rows.append([csv_cell(one_line(c, 200)) for c in cells] + ["0" if options.zero_missing else ""])
+        table.rows.append([csv_cell(one_line(c, 200)) for c in cells] + ["0" if zero else ""])
     warning = (
         "without --template a row says only what the download told of its student: export the course's "
         "gradebook and name it, to be sure of every row"
     )
     warnings = [warning]
+    if nameless:
+        warnings.append(f"{nameless} rows are of an anonymous assignment, and tell no student")
+    if nameless and options.zero_missing:
+        warnings.append(no_zeros(nameless))
     if faults:
         warnings.append(_faults(faults))
     return Exported((save(folder / FILE, table.text()),), tuple(warnings))
 
 
 def _told(member: Member) -> list[str]:
-    person = member.person
-    # Another platform's number would be somebody else's here.
-    number = person.platform_id if member.result.submission.layout in ("canvas", "plain") else ""
+    person, layout = member.person, member.result.submission.layout
+    # Another platform's number would be somebody else's here, and so would the code of somebody anonymous.
+    own = layout in ("canvas", "plain") and not is_anonymous(person, layout)
+    number = person.platform_id if own else ""
     return [csv_cell(one_line(cell, 200)) for cell in (person.name, number, person.id, person.email, "")]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -111,7 +112,7 @@ def submission_row(result: Result) -> dict[str, Any]:
         "status": result.status,
         "score": result.score,
         "max_score": result.max_score,
-        "adjustments": sum(adjustment.points for adjustment in result.adjustments),
+        "adjustments": math.fsum(adjustment.points for adjustment in result.adjustments),
         "policy": result.policy.status,
         "violations": [violation.helper for violation in result.policy.violations],
         "suspicions": [violation.helper for violation in result.policy.suspicions],

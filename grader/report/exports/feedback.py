@@ -65,7 +65,7 @@ def _moodle_folder(info: SubmissionInfo) -> str:
         return info.feedback
     if info.layout == "moodle" and len(info.people) == 1 and info.people[0].platform_id.isdigit():
         # Moodle itself puts blanks for what would be taken for a separator.
-        name = re.sub(r"[_/\\\x00-\x1f]", " ", info.people[0].name).strip(" .~") or "student"
+        name = re.sub(r"[_/\\\x00-\x1f\ud800-\udfff]", " ", info.people[0].name).strip(" .~") or "student"
         return f"{name}_{info.people[0].platform_id}_assignsubmission_file"
     return ""
 

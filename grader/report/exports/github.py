@@ -13,11 +13,12 @@ where GitHub looks for no mentions, and every sign of it that could mean somethi
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from grader.report.exports.base import Exported, ExportOptions, save
-from grader.report.exports.saying import case_name, clause_title, frames, verdict
+from grader.report.exports.saying import adjustments, case_name, clause_title, frames, verdict
 from grader.report.figures import points
 from grader.report.texts import STATUS_WORDS, clean, one_line
 from grader.result import UNJUDGED, Result
@@ -133,13 +134,15 @@ def code(text: str, limit: int = 300) -> str:
 
 def summary(results: Sequence[Result]) -> str:
     """The job's summary: a table of the submissions, and for each what is not right."""
+    names = Counter(map(_name, results))
+    who = [code(_name(one) if names[_name(one)] == 1 else _name_and_id(one), 240) for one in results]
     parts = ["### Grader", "", "| submission | status | points |", "| --- | --- | ---: |"]
-    for result in results:
+    for result, told in zip(results, who, strict=True):
         mark = "" if result.score is None else f"{points(result.score)} of {points(result.max_score)}"
-        parts.append(f"| {_who(result)} | {STATUS_WORDS[result.status]} | {mark} |")
+        parts.append(f"| {told} | {STATUS_WORDS[result.status]} | {mark} |")
     size = sum(len(part.encode()) + 1 for part in parts)
     for at, result in enumerate(results):
-        section = "\n".join(_section(result.for_student()))
+        section = "\n".join(_section(result.for_student(), who[at]))
         size += len(section.encode()) + 1
         if size > SUMMARY_BYTES:
             parts += [
@@ -159,16 +162,21 @@ def _cut(text: str) -> str:
     return data[: data.rindex(b"\n", 0, SUMMARY_BYTES) + 1].decode()
 
 
-def _who(result: Result) -> str:
-    return code(result.submission.name or result.submission.id, 120)
+def _name(result: Result) -> str:
+    return one_line(result.submission.name or result.submission.id, 120)
 
 
-def _section(result: Result) -> Iterator[str]:
-    yield from ("", f"#### {_who(result)}", "", code(result.message, 1_000))
+def _name_and_id(result: Result) -> str:
+    """What two students of the same name are told apart by."""
+    return f"{_name(result)} ({one_line(result.submission.id, 100)})"
+
+
+def _section(result: Result, who: str) -> Iterator[str]:
+    yield from ("", f"#### {who}", "", code(result.message, 1_000))
     for violation in result.policy.violations[:50]:
         where = f" ({code(result.submission.positions.name(violation.line))})" if violation.line > 0 else ""
         yield f"\n- A rule is broken{where}: {code(violation.message, 600)}"
-    for adjustment in result.adjustments[:50]:
+    for adjustment in adjustments(result):
         yield f"\n- {points(adjustment.points, signed=True)} points: {code(adjustment.reason, 400)}"
     for note in result.notes[:50]:
         yield f"\n- Note: {code(note, 500)}"

@@ -67,6 +67,9 @@ class Matcher:
         self._by: dict[str, dict[str, list[int]]] = {
             key: defaultdict(list) for key in ("platform", "id", "email", "name")
         }
+        self._numbered = {row.at for row in rows if any(value.strip() for value in row.ids)}
+        # Whether the class is known by the same numbers or logins as the table; `match` finds it out.
+        self._same_numbers = False
         for row in rows:
             self._note("platform", [row.platform], row.at)
             self._note("id", row.ids, row.at)
@@ -85,9 +88,7 @@ class Matcher:
             person: Who is looked for.
             layout: By which the submission was found: another platform's ids mean somebody else here.
         """
-        anonymous = person.name.startswith("anon_") or (
-            layout == "canvas" and person.name.startswith("anon ")
-        )
+        anonymous = is_anonymous(person, layout)
         own = layout in (self._platform, "plain", "") and not anonymous
         asked = [
             ("platform", [person.platform_id] if own else []),
@@ -97,6 +98,9 @@ class Matcher:
         ]
         for key, values in asked:
             found = {at for v in values if v.strip() for at in self._by[key].get(_plain(v), ())}
+            if key == "name" and person.id.strip() and self._same_numbers:
+                # A number that the table has nowhere is no other number's of the same name.
+                found -= self._numbered
             if found:
                 return sorted(found)
         return []
@@ -104,6 +108,9 @@ class Matcher:
     def match(self, members: Iterable[Member], missing: Iterable[Person]) -> Matched:
         """The rows of everyone."""
         matched = Matched()
+        members, missing = list(members), list(missing)
+        people = [*(member.person for member in members), *missing]
+        self._same_numbers = any(_plain(p.id) in self._by["id"] for p in people if p.id.strip())
         claims: dict[int, list[Member]] = defaultdict(list)
         nowhere: list[str] = []
         for member in members:
@@ -129,6 +136,13 @@ class Matcher:
                 )
                 continue
             matched.results[at] = claimed[0].result
+            if others := len({member.person for member in claimed}) - 1:
+                matched.lost += others
+                listed = ", ".join(map(_said, claimed))
+                matched.warnings.append(
+                    f"row {at + 1} fits several members of a group ({listed}): it gets the mark, and the row "
+                    "of the others is to be filled in by hand"
+                )
         if nowhere:
             shown = ", ".join(nowhere[:MAX_NAMED])
             more = f" and {len(nowhere) - MAX_NAMED} more" if len(nowhere) > MAX_NAMED else ""
@@ -138,6 +152,11 @@ class Matcher:
             if len(found) == 1 and found[0] not in claims:
                 matched.missing.add(found[0])
         return matched
+
+
+def is_anonymous(person: Person, layout: str) -> bool:
+    """Whether it is a code in place of a student, which says nothing of whose work it is."""
+    return person.name.startswith("anon_") or (layout == "canvas" and person.name.startswith("anon "))
 
 
 def _said(member: Member) -> str:

@@ -32,7 +32,7 @@ from grader.report.exports.filling import Filling, fill, no_zeros, number
 from grader.report.exports.matching import Matcher, Row
 from grader.report.exports.saying import headline
 from grader.report.exports.table_files import Table, read_table
-from grader.report.texts import clean, csv_cell, one_line
+from grader.report.texts import STATUS_WORDS, clean, csv_cell, one_line
 from grader.result import Result
 
 FILE = "moodle.csv"
@@ -49,6 +49,8 @@ HEAD = [
     "Last modified (grade)",
     "Feedback comments",
 ]
+# How a comment of an earlier export begins, however Moodle has tidied its HTML.
+_OURS = re.compile(rf"\s*(<[^>]*>\s*)*({'|'.join(map(re.escape, STATUS_WORDS.values()))})\b")
 
 
 def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Exported:
@@ -86,8 +88,15 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
     worth = next((table.cell(row, maximum) for row in table.rows[1:] if table.cell(row, maximum)), "")
     feedback = table.column("Feedback comments")
 
+    own: list[str] = []
+
     def comment(row: list[str], result: Result) -> None:
-        if feedback is not None:
+        if feedback is None:
+            return
+        before = table.cell(row, feedback)
+        if before and not _OURS.match(before):
+            own.append(table.cell(row, 0))
+        else:
             table.put(row, feedback, _comment(result))
 
     decimal = options.decimal or ("," if "," in worth else ".")
@@ -102,6 +111,9 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
     below = [r.submission.id for r in kept if r.score is not None and r.score < 0]
     if below:
         warnings.append(f"Moodle passes over grades below 0: {one_line(', '.join(below[:10]), 300)}")
+    if own:
+        shown = one_line(", ".join(own[:10]), 300) + (" …" if len(own) > 10 else "")
+        warnings.append(f"a comment that is not the grader's stays as it is: {shown}")
     if feedback is None:
         warnings.append("there is no column 'Feedback comments', so only marks were filled in")
     return Exported((save(folder / FILE, table.text()),), tuple(warnings))

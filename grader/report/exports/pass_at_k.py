@@ -3,8 +3,8 @@
 Of a task with ``n`` samples, ``c`` of which have full marks, the chance that at least one of ``k`` samples
 drawn without putting back has full marks is ``1 - C(n - c, k) / C(n, k)``. It is an unbiased estimate of the
 chance that one of ``k`` fresh samples has: Chen et al., "Evaluating Large Language Models Trained on Code",
-2021, arXiv:2107.03374, section 2.1, equation 1. It is computed as the product of ``1 - k / i`` for ``i`` from
-``n - c + 1`` to ``n``, as there, in which nothing overflows. A model's figure is the mean over its tasks.
+2021, arXiv:2107.03374, section 2.1, equation 1. It is computed in whole numbers and rounded once, at the end.
+A model's figure is the mean over its tasks.
 
 Samples on which the grader failed are neither right nor wrong: they are left out and counted apart.
 """
@@ -39,9 +39,8 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
         raise ValueError(f"expected 0 <= c <= n and k >= 1, found n={n}, c={c}, k={k}")
     if k > n:
         return None
-    if n - c < k:
-        return 1.0
-    return 1.0 - math.prod(1.0 - k / i for i in range(n - c + 1, n + 1))
+    drawn = math.comb(n, k)
+    return (drawn - math.comb(n - c, k)) / drawn
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from grader.report.figures import number, points
+from grader.report.figures import number, plural, points
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
-from grader.result import CaseResult, Result, Violation
+from grader.result import Adjustment, CaseResult, Result, Violation
 
 MAX_LISTED = 20
 
@@ -29,10 +30,7 @@ def summary(result: Result) -> list[str]:
     lines = headline(result)
     violations = result.policy.violations
     lines += [f"Policy: {violation(result, found)}" for found in violations[:MAX_LISTED]]
-    lines += [
-        f"{points(a.points, signed=True)} points: {one_line(a.reason, 400)}"
-        for a in result.adjustments[:MAX_LISTED]
-    ]
+    lines += [f"{points(a.points, signed=True)} points: {a.reason}" for a in adjustments(result)]
     lines += [f"Note: {clean(note, 500)}" for note in result.notes[:MAX_LISTED]]
     counting = result.exercise.get("counting", ())
     if isinstance(counting, list | tuple):
@@ -50,6 +48,15 @@ def summary(result: Result) -> list[str]:
     if result.isolation.warning:
         lines.append(result.isolation.warning)
     return lines
+
+
+def adjustments(result: Result) -> Iterator[Adjustment]:
+    """The adjustments, with those beyond a number in one, so that what is shown adds up to the score."""
+    for one in result.adjustments[:MAX_LISTED]:
+        yield Adjustment(one_line(one.reason, 400), one.points)
+    rest = result.adjustments[MAX_LISTED:]
+    if rest:
+        yield Adjustment(plural(len(rest), "more adjustment"), math.fsum(one.points for one in rest))
 
 
 def violation(result: Result, found: Violation) -> str:

@@ -53,9 +53,15 @@ class Table:
     def text(self) -> str:
         """The table as a file holds it."""
         out = io.StringIO()
-        writer = csv.writer(out, delimiter=self.delimiter, lineterminator=self.newline)
-        writer.writerows(self.rows)
-        return ("\ufeff" if self.mark else "") + out.getvalue()
+        # Both signs have to be in the terminator, or a cell with a bare carriage return is not quoted.
+        writer = csv.writer(out, delimiter=self.delimiter, lineterminator="\r\n")
+        lines = []
+        for row in self.rows:
+            writer.writerow(row)
+            lines.append(out.getvalue().removesuffix("\r\n") + self.newline)
+            out.seek(0)
+            out.truncate()
+        return ("\ufeff" if self.mark else "") + "".join(lines)
 
 
 def read_table(path: Path, what: str) -> Table:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
+from html import unescape
 from html.parser import HTMLParser
+from random import Random
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,9 +16,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from samples import failing, grader_fault, hostile, named, not_loadable, passing, result, violated
 
+from grader.judge.scoring import rounded
 from grader.positions import Part
 from grader.report.exports import github, junit
-from grader.result import CaseResult, Output, Result
+from grader.report.exports.saying import summary
+from grader.result import Adjustment, CaseResult, Output, Result
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
 KINDS = [passing(), failing(), not_loadable(), violated(), grader_fault(), hostile()]
@@ -77,6 +82,34 @@ def test_a_failing_check_says_what_was_found() -> None:
     assert "line 41, in _pick_rows" in (failure.text or "")
     names = [test.get("name") for test in root.iter("testcase")]
     assert len(set(names)) == len(names)
+
+
+def test_students_of_the_same_name_are_told_apart() -> None:
+    records = [
+        replace(failing(), submission=replace(failing().submission, id=f"s{at}", name=name))
+        for at, name in enumerate(["Sam Smith", "Ada", "Sam Smith"])
+    ]
+    root = assert_junit(junit.xml(records))
+    assert [suite.get("name") for suite in root] == ["Sam Smith (s0)", "Ada", "Sam Smith (s2)"]
+    keys = [(test.get("classname"), test.get("name")) for test in root.iter("testcase")]
+    assert len(set(keys)) == len(keys)
+    assert {str(name).partition(".")[0] for name, _ in keys} == {s.get("name") for s in root}
+    rows = [line for line in github.summary(records).splitlines() if line.startswith(("| <code>", "####"))]
+    shown = [unescape(re.sub("<[^>]*>", "", row)) for row in rows]
+    for name in ("Sam Smith (s0)", "Ada", "Sam Smith (s2)"):
+        assert sum(f"{name} |" in row for row in shown) == sum(row == f"#### {name}" for row in shown) == 1
+
+
+@given(st.integers(0, 60), st.randoms(use_true_random=False))
+def test_all_lines_together_add_up_to_the_score(count: int, random: Random) -> None:
+    given_ = [Adjustment(f"by hand {at}", random.randint(-500, 500) / 100) for at in range(count)]
+    record = result(adjustments=tuple(given_))
+    told = [*summary(record.for_student()), *unescape(github.summary([record])).splitlines()]
+    found = [re.match(r"(?:- )?([+−]?)([\d.]+) points: ", line) for line in told]
+    shown = [Fraction(m[2]) * (-1 if m[1] == "−" else 1) for m in found if m]
+    points = sum(Fraction(str(case.points)) for case in record.cases)
+    # Both outlets have told them all.
+    assert 2 * points + sum(shown) == 2 * Fraction(str(rounded(record.score or 0.0)))
 
 
 def test_junitparser_reads_it() -> None:

@@ -8,11 +8,14 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from people import handed_in, rows
 
 from grader.errors import GraderError
 from grader.people import Person
 from grader.report.exports import ExportOptions, export
+from grader.report.exports.table_files import read_table
 
 HEAD = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Notes,Homework 1 (501),Homework 2 (502),"
@@ -153,6 +156,66 @@ def test_a_group_gets_a_row_a_member(template: Path, tmp_path: Path) -> None:
     group = handed_in("g", Person("Ada", id="007"), Person("Jörg", id="008"), score=7)
     done = export("canvas", [group], tmp_path / "out", ExportOptions(template, "502"))
     assert marks_of(*done.paths)["101"] == marks_of(*done.paths)["102"] == "7"
+
+
+def test_two_members_who_fit_one_row_are_told(template: Path, tmp_path: Path) -> None:
+    group = handed_in("g", Person("Blaise Pascal"), Person("Pascal, Blaise"), score=7)
+    for people, told in ((group, True), (handed_in("g", *[Person("Blaise Pascal")] * 2, score=7), False)):
+        options = ExportOptions(template, "502", zero_missing=True)
+        done = export("canvas", [people], tmp_path / "out", options)
+        found = marks_of(*done.paths)
+        assert found["106"] == "7" and found["101"] == ("" if told else "0")
+        assert ("row 9 fits several members of a group" in "\n".join(done.warnings)) == told
+
+
+def test_a_name_does_not_overrule_a_number(template: Path, tmp_path: Path) -> None:
+    # The table has one of the two who are called so: another section's, say.
+    template.write_text(TEMPLATE.replace('"Smith, Sam",104,010,sam2', '"Byrd, Bo",104,010,bo'))
+    ada, sam = handed_in("a", Person("Ada", id="007")), handed_in("s", Person("Sam Smith", id="090"))
+    options = ExportOptions(template, "502", missing=(Person("Emmy Noether", id="091"),), zero_missing=True)
+    done = export("canvas", [ada, sam], tmp_path / "out", options)
+    assert marks_of(*done.paths)["103"] == "" and "no row was found for Sam Smith (s)" in done.warnings
+    done = export("canvas", [ada], tmp_path / "out", options)
+    assert marks_of(*done.paths)["105"] == "EX"
+    # Numbers of another kind say nothing, so that names decide.
+    done = export("canvas", [sam], tmp_path / "out", options)
+    assert marks_of(*done.paths)["103"] == "12.5"
+
+
+def test_a_new_file_gives_nobody_what_is_anonymous(tmp_path: Path) -> None:
+    coded = handed_in("x", Person("anon 101", platform_id="101"), layout="canvas")
+    named = handed_in("y", Person("ada", platform_id="102"), layout="canvas")
+    options = ExportOptions(missing=(Person("Emmy", id="011"),), zero_missing=True)
+    for results, zero in (([named], "0"), ([named, coded], "")):
+        done = export("canvas", results, tmp_path, options)
+        found = imported(done.paths[0].read_text("utf-8"))
+        assert "101" not in found and found["102"] == "12.5" and found["011"] == zero
+        assert ("1 rows are of an anonymous assignment" in "\n".join(done.warnings)) == (zero == "")
+
+
+@given(
+    st.lists(
+        st.lists(st.text(st.sampled_from('a,;\t"\r\n =é'), max_size=4), min_size=2, max_size=4), max_size=4
+    ),
+    st.sampled_from([",", ";", "\t"]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+def test_a_table_is_written_as_it_was_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    cells: list[list[str]],
+    delimiter: str,
+    newline: str,
+    mark: bool,
+) -> None:
+    path = tmp_path_factory.mktemp("table") / "x.csv"
+    whole = [["Student", "ID", "Section"], *cells]
+    lines = (delimiter.join('"' + c.replace('"', '""') + '"' for c in row) + newline for row in whole)
+    path.write_bytes(("\ufeff" * mark + "".join(lines)).encode())
+    table = read_table(path, "table")
+    assert (table.rows, table.delimiter, table.newline, table.mark) == (whole, delimiter, newline, mark)
+    path.write_bytes(table.text().encode())
+    assert read_table(path, "table") == table
 
 
 @pytest.mark.parametrize("asked", ["502", "Homework 2", "homework 2", "Homework 2 (502)"])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import builtins
 import csv
 import io
+import itertools
 import json
+from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from math import comb, isclose
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,9 @@ from samples import failing, grader_fault, hostile, passing
 from grader.errors import GraderError, ToolMissingError
 from grader.people import Person
 from grader.report.exports import ExportOptions, export
+from grader.report.exports.base import members_of
 from grader.report.exports.pass_at_k import pass_at_k, table
+from grader.report.tables import members
 from grader.report.texts import csv_cell
 from grader.result import Result
 
@@ -61,6 +66,21 @@ def test_no_cell_is_a_formula(tmp_path_factory: pytest.TempPathFactory, text: st
                     # The minus alone is what Moodle itself writes where there is no date.
                     assert cell == "-" or csv_cell(cell) == cell
                     assert "\0" not in cell
+
+
+@given(st.lists(st.sampled_from("ab"), max_size=4), st.lists(st.sampled_from("abc"), max_size=4))
+def test_whatever_two_sources_say_of_a_group_nobody_is_left_out(names: list[str], people: list[str]) -> None:
+    known = tuple(Person(name, f"{at:03}") for at, name in enumerate(people))
+    info = replace(passing().submission, members=tuple(names), people=known)
+    found = [member.person for member in members_of(replace(passing(), submission=info))]
+    assert sorted(p.id for p in found if p.id) == [p.id for p in known]
+    if len(known) == len(names):
+        # Then they are the same, and who tells of them may write a name in another way.
+        assert found == list(known) or not names
+    else:
+        assert not Counter(names) - Counter(p.name for p in found)
+    assert len(found) <= max(1, len(names) + len(people))
+    assert found == members(info)
 
 
 # --- JSON Lines -----------------------------------------------------------------------------------
@@ -115,14 +135,20 @@ def test_without_pyarrow_it_is_said_what_to_install(tmp_path: Path, monkeypatch:
 
 
 @given(st.integers(0, 60), st.data())
-def test_the_product_is_the_formula(n: int, data: st.DataObject) -> None:
+def test_it_is_the_formula_to_the_last_digit(n: int, data: st.DataObject) -> None:
     c, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, 70))
     found = pass_at_k(n, c, k)
     if k > n:
         assert found is None
         return
-    assert found is not None
-    assert isclose(found, 1 - comb(n - c, k) / comb(n, k), rel_tol=1e-12, abs_tol=1e-14)
+    assert found == float(1 - Fraction(comb(n - c, k), comb(n, k)))
+
+
+def test_it_is_the_share_of_all_draws_in_which_one_is_right() -> None:
+    for n in range(1, 8):
+        for c, k in itertools.product(range(n + 1), range(1, n + 1)):
+            draws = [min(draw) < c for draw in itertools.combinations(range(n), k)]
+            assert pass_at_k(n, c, k) == sum(draws) / len(draws)
 
 
 def test_it_is_unbiased() -> None:

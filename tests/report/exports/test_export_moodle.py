@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from people import handed_in, rows
 from samples import hostile
 
@@ -51,6 +53,25 @@ def test_grades_and_comments_are_filled_in_and_the_rest_stays(worksheet: Path, t
     after[1][4] = after[1][9] = ""
     assert after[1] == before[1]
     assert any("the grader failed there" in warning for warning in done.warnings)
+
+
+def test_a_teacher_s_comment_stays_and_an_earlier_one_of_ours_is_replaced(
+    worksheet: Path, tmp_path: Path
+) -> None:
+    def export_(template: Path, score: float, name: str) -> tuple[list[list[str]], str]:
+        numbers = ("41", "42")
+        results = [handed_in(n, Person("x", platform_id=n), layout="moodle", score=score) for n in numbers]
+        done = export("moodle", results, tmp_path / name, ExportOptions(template))
+        return rows(done.paths[0]), "\n".join(done.warnings)
+
+    first, told = export_(worksheet, 17.5, "first")
+    assert first[2][4] == "17.5" and first[2][9] == "<p>old</p>"
+    assert "a comment that is not the grader's stays as it is: Participant 42" in told
+    tidied = tmp_path / "tidied.csv"
+    text = (tmp_path / "first" / "moodle.csv").read_text("utf-8")
+    tidied.write_text(text.replace("<p>Not", "<div class='x'> <p>Not").replace("<br>", "<br />"), "utf-8")
+    again, _ = export_(tidied, 3.0, "again")
+    assert again[1][9].startswith("<p>Not full marks: 3 of ") and again[2][9] == "<p>old</p>"
 
 
 def test_missing_ones_get_a_0_when_it_is_asked_for(worksheet: Path, tmp_path: Path) -> None:
@@ -168,6 +189,19 @@ def test_feedback_goes_where_moodle_takes_it(tmp_path: Path) -> None:
     told = "\n".join(done.warnings)
     assert "the grader failed; grade with --faults and export again: d" in told
     assert "did not come in this platform's download: g" in told and "the same folder: f" in told
+
+
+@given(st.text(st.sampled_from("A_/\\ .~\x00\n\ud800\u00e9"), max_size=12))
+def test_a_folder_is_found_again_whatever_the_student_is_called(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    folder = tmp_path_factory.mktemp("feedback")
+    done = export(
+        "moodle-feedback", [handed_in("a", Person(name, platform_id="41"), layout="moodle")], folder
+    )
+    with zipfile.ZipFile(done.paths[0]) as archive:
+        assert list(map(taken_back, archive.namelist())) == [("41", "feedback.html")]
+    assert not done.warnings
 
 
 def test_the_same_records_make_the_same_archive(tmp_path: Path) -> None:
