@@ -34,6 +34,7 @@ from grader.intake.tree import (
     Tree,
     UnreadableError,
     folder_tree,
+    is_environments,
     is_litter,
     parents,
     refuse,
@@ -54,6 +55,9 @@ KEPT_EACH = 2 << 20
 MAX_PATH = 1024
 
 HEAD = 512
+# What each member in a zip's list begins with, and the flag of a name in UTF-8.
+MEMBER = b"PK\x01\x02"
+MARKED_UTF8 = 0x800
 ENDINGS = (
     ".zip",
     ".tar",
@@ -159,6 +163,23 @@ def _archive_tree(path: Path) -> Tree:
     limit = source.size() * MAX_GROWTH + MAX_UNPACKED
     listed = _list(source, kind, _Caps(MAX_FILES, limit, BOMB.format(MAX_GROWTH), keep=KEPT))
     return _tree(without_ending(path.name), str(path), listed)
+
+
+def tree_within(entry: Entry) -> Tree:
+    """The files of an archive that lies in a folder or in another archive, and is no student's.
+
+    Raises:
+        UnreadableError: It can't be read, or is none.
+    """
+    path = Path(entry.shown)
+    if path.is_file() and not path.is_symlink():
+        return open_tree(path)
+    raw = entry.read(MAX_ARCHIVE)
+    kind = archive_kind(raw[:HEAD])
+    if kind not in ("zip", "tar"):
+        raise UnreadableError(f"{entry.shown} is no zip and no tar")
+    listed = _list(_Source(entry.shown, raw), kind, _Caps(MAX_FILES, MAX_UNPACKED, TOO_BIG))
+    return _tree(without_ending(entry.name), entry.shown, listed)
 
 
 @dataclass(frozen=True)
@@ -345,19 +366,19 @@ def _list(source: _Source, kind: Kind, caps: _Caps) -> _Listed:
 
 
 def _tree(name: str, shown: str, listed: _Listed) -> Tree:
-    names = [member.name for member in listed.members]
-    # Some tools under Windows write backslashes between the names, and then everywhere.
-    windows = any("\\" in n for n in names) and not any("/" in n for n in names)
     files: dict[str, _Member] = {}
     twice: set[str] = set()
     folders: set[str] = set()
     left_out: list[LeftOut] = []
     environments: set[str] = set()
     for member in listed.members:
-        raw = member.name.replace("\\", "/") if windows else member.name
+        # Some tools under Windows write backslashes between the names, platforms pack those into folders.
+        raw = member.name.replace("\\", "/")
         path, reason = _clean(raw)
         is_folder = member.folder or raw.endswith("/")
         if path and is_litter(path, folder=is_folder):
+            # Who handed in nothing but litter handed in.
+            folders.update(above for above in parents(path) if not is_litter(above, folder=True))
             continue
         if reason:
             left_out.append(LeftOut(f"{shown}/{member.name}", reason))
@@ -378,9 +399,9 @@ def _tree(name: str, shown: str, listed: _Listed) -> Tree:
         if folder.rpartition("/")[2] in ENVIRONMENT_MARKS and "/" in folder:
             environments.add(folder.rpartition("/")[0])
     if environments:
-        inside = partial(_within, environments)
-        files = {path: member for path, member in files.items() if not inside(path)}
-        folders = {path for path in folders if not inside(path)}
+        inside = partial(_is_environments, environments)
+        files = {path: member for path, member in files.items() if not inside(path, folder=False)}
+        folders = {path for path in folders if not inside(path, folder=True)}
     entries = []
     for path in sorted(files):
         member = files[path]
@@ -395,8 +416,14 @@ def _tree(name: str, shown: str, listed: _Listed) -> Tree:
     return Tree(name, shown, tuple(entries), frozenset(folders), tuple(left_out), problems)
 
 
-def _within(folders: set[str], path: str) -> bool:
-    return path in folders or any(above in folders for above in parents(path))
+def _is_environments(environments: set[str], path: str, *, folder: bool) -> bool:
+    """Whether a path is within what tools put into one of the virtual environments."""
+    inner, inner_is_folder = path, folder
+    for above in parents(path):
+        if above in environments and is_environments(inner.rpartition("/")[2], folder=inner_is_folder):
+            return True
+        inner, inner_is_folder = above, True
+    return False
 
 
 def _clean(name: str) -> tuple[str, str]:
@@ -410,8 +437,6 @@ def _clean(name: str) -> tuple[str, str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts:
         return "", "its name holds .., which leads out of the archive"
-    if "\\" in name:
-        return "", "its name holds a backslash; expected / between the names of folders"
     if len(parts) > MAX_FOLDER_DEPTH + 1:
         return "", TOO_DEEP
     return "/".join(parts), ""
@@ -442,9 +467,28 @@ class _Directory(io.BufferedIOBase):
         if wanted > MAX_DIRECTORY:
             raise UnreadableError(f"The archive's list of members has {wanted:,} bytes.")
         data = self._file.read(wanted)
-        if len(data) > 46 * self._members and data.count(b"PK\x01\x02") > self._members:
+        if len(data) > 46 * self._members and data.count(MEMBER) > self._members:
             raise UnreadableError(f"The archive holds more than {self._members:,} files.")
-        return data
+        return _readable_names(data) if data.startswith(MEMBER) else data
+
+
+def _readable_names(listed: bytes) -> bytes:
+    """A zip's list of members in which only such names are marked as UTF-8 as are that.
+
+    One that isn't would keep all others from being read.
+    """
+    clean = bytearray(listed)
+    at = 0
+    while listed.startswith(MEMBER, at) and at + 46 <= len(listed):
+        flags, name, extra, comment = struct.unpack_from("<8xH18x3H", listed, at)
+        start = at + 46
+        if flags & MARKED_UTF8:
+            try:
+                listed[start : start + name].decode()
+            except UnicodeDecodeError:
+                struct.pack_into("<H", clean, at + 8, flags & ~MARKED_UTF8)
+        at = start + name + extra + comment
+    return bytes(clean)
 
 
 def _list_zip(source: _Source, caps: _Caps) -> _Listed:
@@ -462,7 +506,7 @@ def _list_zip(source: _Source, caps: _Caps) -> _Listed:
 
 
 def _zip_member(source: _Source, info: zipfile.ZipInfo) -> _Member:
-    raw = info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437", "surrogateescape")
+    raw = info.orig_filename.encode("utf-8" if info.flag_bits & MARKED_UTF8 else "cp437", "surrogateescape")
     name = _zip_name(info, raw)
     mode = info.external_attr >> 16
     kind = stat.S_IFMT(mode)
@@ -492,7 +536,7 @@ def _zip_member(source: _Source, info: zipfile.ZipInfo) -> _Member:
 
 def _zip_name(info: zipfile.ZipInfo, raw: bytes) -> str:
     """A name that is not marked as UTF-8 mostly is, when it can be."""
-    if info.flag_bits & 0x800:
+    if info.flag_bits & MARKED_UTF8:
         return info.orig_filename
     told = _unicode_path(info.extra, raw)
     if told:

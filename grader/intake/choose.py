@@ -33,6 +33,8 @@ _ENDINGS = re.compile(
     r"|(?P<odd_ipynb>\.ipynb(?:\.txt|\.json|\.download))|(?P<text>\.txt|\.text)?)[ .]*",
     re.IGNORECASE | re.DOTALL,
 )
+# At the left margin; elsewhere it may stand under a condition.
+_RELATIVE = re.compile(r"^from[ \t]*\.", re.MULTILINE)
 _COPY = re.compile(
     r"(?:copy of |kopie von )?(?P<stem>.+?)"
     r"(?:[ _-]*\(\d+\)|[ _-]+copy(?:[ _-]?\d+)?|[ _-]\d{1,2})?",
@@ -54,6 +56,7 @@ class Chosen:
         rule: By which rule the file was chosen, in words.
         notes: What the student should know.
         left_out: The files that are not used, each with the reason.
+        rivals: How many others define the entry point as well as the chosen file does.
     """
 
     source: str | None
@@ -65,12 +68,14 @@ class Chosen:
     rule: str = ""
     notes: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    rivals: int = 0
 
 
 def choose(files: Sequence[HandedIn], entry: str, packages: Sequence[str] = ()) -> Chosen:
     """The text that is run, of all files of one attempt.
 
-    Python files and notebooks are candidates. The first rule that tells them apart decides: it defines the
+    Python files and notebooks are candidates. The first rule that tells them apart decides: it has the entry
+    point in it; it imports nothing relative to itself, which only a part of a package can; it defines the
     entry point (at the left margin, else anywhere, else by an import); it is no test; its name has the usual
     ending; it is called ``solution`` or as the entry point; it is the one nearest to the top; a ``.py`` goes
     before a notebook; by name. A text file is a candidate where there is nothing else and it defines the
@@ -100,7 +105,15 @@ def choose(files: Sequence[HandedIn], entry: str, packages: Sequence[str] = ()) 
             f"{best.name} and {twin.name} hold different code; {best.name} is graded."
             " Hand in one of them only."
         )
-    chosen = Chosen(None, read.problem, read.fault, own, best.file, (), rule, tuple(notes))
+    if read.source is not None and _RELATIVE.search(read.source):
+        notes.append(
+            f"{best.name} imports relative to itself (from . …), which works within its package only; hand in"
+            f" a solution.py beside the package that imports {entry} from it."
+        )
+    rivals = sum(one.defines == best.defines < 2 for one in ranked if one is not best and one is not twin)
+    chosen = Chosen(
+        None, read.problem, read.fault, own, best.file, rule=rule, notes=tuple(notes), rivals=rivals
+    )
     if read.source is None:
         return _with_left_out(chosen, ranked, ordered, told)
     helpers = find_helpers(best.file, read.source, module_name(best.name), ordered, packages)
@@ -148,6 +161,7 @@ class _Candidate:
         defines: 0 where it defines the entry point at the left margin, 1 elsewhere, 2 where it imports it, 3
             where it does not.
         named: 0 where it is called ``solution``, 1 as the entry point, 2 and 3 with a copy's mark, else 4.
+        inner: It imports relative to itself, so that it can't be run but from within its package.
     """
 
     file: HandedIn
@@ -156,6 +170,7 @@ class _Candidate:
     odd: int
     named: int
     defines: int = 3
+    inner: bool = False
 
     @property
     def name(self) -> str:
@@ -166,11 +181,13 @@ class _Candidate:
         return len(PurePosixPath(self.file.name).parts)
 
     @cached_property
-    def key(self) -> tuple[int, bool, int, int, int, bool, str, str]:
+    def key(self) -> tuple[bool, bool, int, bool, int, int, int, bool, str, str]:
         """The smallest is chosen."""
         name = unicodedata.normalize("NFC", self.file.name)
         test = is_test(f"{self.stem}.py")
         return (
+            self.defines == 3,
+            self.inner,
             self.defines,
             test,
             self.odd,
@@ -186,7 +203,10 @@ class _Candidate:
         try:
             raw = self.file.entry.read(MAX_NOTEBOOK_BYTES if self.notebook else MAX_BYTES)
         except UnreadableError as error:
-            return _Read(unreadable=str(error))
+            clear = self.notebook and self.file.entry.size > MAX_NOTEBOOK_BYTES
+            return _Read(
+                unreadable=f"{error} Clear its outputs and hand it in again." if clear else str(error)
+            )
         looks_so = is_notebook(raw)
         if self.notebook and not looks_so and raw.lstrip()[:1] != b"{":
             text = decode(raw)
@@ -225,9 +245,7 @@ def _ranked(files: Sequence[HandedIn], entry: str) -> list[_Candidate]:
     if len(usual) == 1:
         return usual
     looked = sorted(usual or texts, key=lambda candidate: candidate.key)
-    looked[:MAX_CANDIDATES] = [
-        replace(candidate, defines=_definition(candidate, entry)) for candidate in looked[:MAX_CANDIDATES]
-    ]
+    looked[:MAX_CANDIDATES] = [_looked_into(candidate, entry) for candidate in looked[:MAX_CANDIDATES]]
     if texts:
         looked = [candidate for candidate in looked if candidate.defines < 2]
     return sorted(looked, key=lambda candidate: candidate.key)
@@ -258,16 +276,17 @@ def _candidate(file: HandedIn, entry: str) -> _Candidate | None:
     return _Candidate(file, stem, notebook, odd, named)
 
 
-def _definition(candidate: _Candidate, entry: str) -> int:
-    """How it defines the entry point; see `_Candidate`."""
+def _looked_into(candidate: _Candidate, entry: str) -> _Candidate:
+    """The same with how it defines the entry point, and whether it can be run by itself."""
     read = candidate.read(entry)
     if read.source is not None:
-        return _defines(read.source, entry)
+        inner = _RELATIVE.search(read.source) is not None
+        return replace(candidate, defines=_defines(read.source, entry), inner=inner)
     if read.fault:
         # Without the package for notebooks the strings in its JSON are looked at as they stand.
         text = tidy(read.raw.decode("utf-8", "replace").replace("\\n", "\n").replace('"', "\n"))
-        return _defines(text, entry)
-    return 3
+        return replace(candidate, defines=_defines(text, entry))
+    return candidate
 
 
 def _defines(text: str, entry: str) -> int:
@@ -345,6 +364,8 @@ def _rule(best: _Candidate, ranked: Sequence[_Candidate], entry: str) -> str:
         return f"{start}the notebook, because {second.name} holds some of its cells as strings"
     differs = next(at for at, (a, b) in enumerate(zip(best.key, second.key, strict=True)) if a != b)
     reasons = (
+        "the one with it",
+        "the one that imports nothing from around it",
         f"the one that {'imports' if best.defines == 2 else 'defines'} it"
         + (" at the left margin" if best.defines == 0 and second.defines == 1 else ""),
         "the one that is no test",
@@ -397,7 +418,9 @@ def _with_left_out(
         if candidate is None:
             left_out.append(_left_out(file, "no Python file and no notebook"))
             continue
-        reason = reasons.get(file.name) or f"{_shown(taken)} is taken: {chosen.rule}"
+        reason = f"{_shown(taken)} is taken: {chosen.rule}"
+        if candidate.defines == 3:
+            reason = reasons.get(file.name) or reason
         left_out.append(_left_out(file, reason))
         if file.name not in told and (candidate.defines < 2 or not is_test(file.name)):
             notes.append(

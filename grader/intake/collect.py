@@ -13,12 +13,22 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from grader.errors import GraderError
-from grader.intake.archives import HEAD, OTHER_FORMATS, archive_kind, expand, is_archive, open_tree
+from grader.intake.archives import (
+    HEAD,
+    MAX_ARCHIVE,
+    OTHER_FORMATS,
+    archive_kind,
+    expand,
+    has_archive_ending,
+    is_archive,
+    open_tree,
+    tree_within,
+)
 from grader.intake.asked import Asked
 from grader.intake.choose import Chosen, choose
 from grader.intake.ids import submission_id, with_suffix
 from grader.intake.layouts.attempts import Attempt, Reading
-from grader.intake.layouts.levels import is_work, stem
+from grader.intake.layouts.levels import below, identity, is_work, left, stem, top
 from grader.intake.samples import Counts, is_samples, opener, read_samples
 from grader.intake.submission import Submission
 from grader.intake.tree import (
@@ -43,6 +53,10 @@ SAMPLES = "samples"
 # A file of samples within an archive has to be in memory as a whole.
 MAX_SAMPLES_FILE = 1 << 30
 MAX_NOTES = 5
+# More archives or folders beside each other are a class, and none is looked at for being one itself.
+MOST_DOWNLOADS = 20
+# The key of an attempt that is all that a folder or an archive holds.
+WHOLE = "."
 
 
 @dataclass(frozen=True)
@@ -194,11 +208,18 @@ class _Search:
             if kind == "file":
                 loose[path.parent].append(path)
         together = self._of_one_download(loose)
+        samples: set[str] = set()
         for path, kind in zip(paths, kinds, strict=True):
             if kind in ("folder", "archive"):
                 self._tree_at(path, students=kind == "archive" and archives > 1)
             elif kind == "samples":
-                self._samples(str(path), opener(path))
+                # Samples have no names of their own, so that only the file tells that it was read before.
+                place = os.path.realpath(path)
+                if place in samples:
+                    self.left_out.append(LeftOut(str(path), "named twice"))
+                else:
+                    samples.add(place)
+                    self._samples(str(path), opener(path))
             elif kind == "file" and path.parent in together:
                 tree = together[path.parent]
                 if tree is not None:
@@ -265,6 +286,8 @@ class _Search:
 
     def _tree(self, tree: Tree, shown: str, *, students: bool = False) -> None:
         layout = self._layout or _recognize(tree)
+        if self._layout is None and layout == PLAIN and self._several_downloads(tree):
+            return
         if layout == SAMPLES or (self._layout is None and layout == PLAIN and _only_samples(tree)):
             self._samples_in(tree)
             return
@@ -272,18 +295,60 @@ class _Search:
         if layout == PLAIN:
             inner = _inner_download(tree, reading) if self._layout is None else None
             if inner is not None:
+                self.left_out += reading.left_out
                 self._tree_at(inner, students=False)
                 return
             if students and _is_one_students(reading):
                 files = tuple(HandedIn(entry.path, entry) for entry in tree.entries)
-                whole = Attempt(".", tree.name, tree.name, (Person(tree.name),), files, located=True)
+                whole = Attempt(WHOLE, tree.name, tree.name, (Person(tree.name),), files, located=True)
                 reading = replace(reading, attempts=(whole,), left_out=())
         self._take(reading, layout, shown)
+
+    def _several_downloads(self, tree: Tree) -> bool:
+        """Takes the downloads of platforms of which a folder or an archive consists, where it does."""
+        seen = top(tree)
+        archives = [entry for entry in seen.files if has_archive_ending(entry.name)]
+        work = [entry for entry in seen.files if is_work(entry.name) and entry not in archives]
+        if not 0 < len(archives) + len(seen.filled) <= MOST_DOWNLOADS:
+            return False
+        inner = [below(tree, folder) for folder in seen.filled]
+        for entry in archives:
+            try:
+                inner.append(tree_within(entry))
+            except UnreadableError:
+                return False
+        layouts = [_recognize(one) for one in inner]
+        readings = [_read(one, layout, self._asked.entry) for one, layout in zip(inner, layouts, strict=True)]
+        classes = [
+            one.shown
+            for one, layout, reading in zip(inner, layouts, readings, strict=True)
+            if layout != PLAIN and len({attempt.key for attempt in reading.attempts}) > 1
+        ]
+        if not classes:
+            return False
+        if work or PLAIN in layouts:
+            packed = {entry.shown for entry in archives}
+            self.problems += [
+                f"{shown} looks like a platform's download, but is taken for what one student handed in "
+                "because of what lies beside it; name it by itself"
+                for shown in classes
+                if shown in packed
+            ]
+            return False
+        others = (entry for entry in seen.files if entry not in archives)
+        self.left_out += left(others, "is no platform's download, as what lies beside it is")
+        for one, layout, reading in zip(inner, layouts, readings, strict=True):
+            self.left_out += one.left_out
+            self.problems += one.problems
+            self._take(reading, layout, one.shown)
+        return True
 
     def _samples_in(self, tree: Tree) -> None:
         files = [entry for entry in tree.entries if is_samples(entry.name)]
         for entry in files:
             self._samples(entry.shown, partial(_open_entry, entry))
+        others = (entry for entry in tree.entries if not is_samples(entry.name))
+        self.left_out += left(others, "is no file of samples (.jsonl)")
         if not files:
             self.problems.append(f"{tree.shown} holds no file of samples; expected a .jsonl file")
 
@@ -358,7 +423,7 @@ def _submissions(search: _Search, asked: Asked) -> list[Submission]:
     places: set[str] = set()
     submissions = []
     for found, attempts in counts:
-        one, left_out = _submission(found, attempts, asked)
+        one, left_out, note = _submission(found, attempts, asked)
         origin = one.key or _place(one.path)
         # A link in a folder is refused by itself and takes nothing from the file that it leads to.
         if not one.key and origin in places:
@@ -366,6 +431,7 @@ def _submissions(search: _Search, asked: Asked) -> list[Submission]:
             continue
         places.add(origin)
         search.left_out += left_out
+        search.notes += [note] if note else []
         # Whatever the file system's case rules, two ids are two files.
         new = submission_id(found.attempt.identity)
         while new.lower() in taken:
@@ -382,28 +448,150 @@ def _newest(search: _Search) -> list[tuple[_Found, int]]:
         if found.key:
             groups[found.key].append(found)
     newest: list[tuple[_Found, int]] = []
+    ranked = _Ranked(search)
     for found in search.found:
         if not found.key:
             newest.append((found, 1))
-            continue
-        group = groups.pop(found.key, [])
-        if not group:
-            continue
-        best = max(enumerate(group), key=lambda pair: (_Order(pair[1].attempt.order), pair[0]))[1]
-        different = {one.attempt.order for one in group}
-        newest.append((best, len(different)))
+        elif group := groups.pop(found.key, []):
+            newest.append(ranked.best(group))
+    ranked.tell()
+    return _of_members(newest, search)
+
+
+class _Ranked:
+    """The attempts of each student by age, and what is to be said where nothing tells it."""
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
+        self._by_date: list[str] = []
+        self._by_place: list[str] = []
+
+    def best(self, group: Sequence[_Found]) -> tuple[_Found, int]:
+        """The newest of one student's attempts, and how many different ones there are."""
+        told = [one for one in group if one.attempt.order]
+        untold = [one for one in group if not one.attempt.order]
+        best = max(enumerate(told), key=_age)[1] if told else untold[-1]
+        different = len({one.attempt.order for one in told})
+        counts = ""
+        if untold:
+            kinds = [[best]] if told else []
+            for one in untold:
+                same = next((kind for kind in kinds if _same_files(kind[0], one)), None)
+                if same is None:
+                    kinds.append([one])
+                else:
+                    same.append(one)
+            if len(kinds) > 1:
+                counts, best = self._guess([kind[-1] for kind in kinds])
+            elif not told:
+                best = kinds[0][-1]
+            different += len(kinds) - bool(told)
         for one in group:
-            if one is best:
-                continue
-            where = one.attempt.files[0].entry.shown if one.attempt.files else one.shown
-            if one.attempt.order == best.attempt.order:
-                reason = "named twice"
-            else:
-                reason = (
-                    f"an earlier attempt of {one.attempt.name}{_label(one)}; the newest{_label(best)} counts"
+            if one is not best:
+                self._leave_out(one, best, counts)
+        return best, different
+
+    def _guess(self, rivals: Sequence[_Found]) -> tuple[str, _Found]:
+        """The newest of attempts that differ and of which nothing tells the age, and what decided."""
+        dates = [max((f.entry.modified or 0.0 for f in one.attempt.files), default=0.0) for one in rivals]
+        at = max(range(len(rivals)), key=lambda n: (dates[n], n))
+        certain = dates.count(dates[at]) == 1 and min(dates) > 0
+        (self._by_date if certain else self._by_place).append(rivals[at].attempt.name)
+        return ("its files were changed last" if certain else "it was named last"), rivals[at]
+
+    def _leave_out(self, one: _Found, best: _Found, counts: str) -> None:
+        who = one.attempt.name + _label(one)
+        if one.attempt.order == best.attempt.order and (one.attempt.order or _same_files(one, best)):
+            reason = "named twice"
+        elif counts:
+            reason = f"another attempt of {who}; that of {best.shown}{_label(best)} counts, as {counts}"
+        else:
+            reason = f"an earlier attempt of {who}; the newest{_label(best)} counts"
+        self._search.left_out += _all_files(one, reason)
+
+    def tell(self) -> None:
+        """Says of whom it was not told which attempt is the newest."""
+        for names, how in (
+            (self._by_date, "; the one whose files were changed last counts"),
+            (self._by_place, ", nor do the files' dates tell it; the one that was named last counts"),
+        ):
+            if names:
+                self._search.problems.append(
+                    f"which of several attempts of {_some(names)} is the newest is not told{how}: name one "
+                    "download only to be certain"
                 )
-            search.left_out.append(LeftOut(where, reason))
-    return newest
+
+
+def _age(pair: tuple[int, _Found]) -> tuple[_Order, int]:
+    return _Order(pair[1].attempt.order), pair[0]
+
+
+def _same_files(one: _Found, other: _Found) -> bool:
+    """Whether two attempts are of the same files."""
+    mine, others = one.attempt.files, other.attempt.files
+    if [(f.name, f.entry.size) for f in mine] != [(f.name, f.entry.size) for f in others]:
+        return False
+    return all(_content(a.entry) == _content(b.entry) for a, b in zip(mine, others, strict=True))
+
+
+def _content(entry: Entry) -> bytes | str:
+    try:
+        return entry.read(MAX_ARCHIVE)
+    except UnreadableError as error:
+        return str(error)
+
+
+def _all_files(found: _Found, reason: str) -> list[LeftOut]:
+    paths = [file.entry.shown for file in found.attempt.files]
+    return [LeftOut(path, reason) for path in paths or [found.shown]]
+
+
+def _of_members(newest: Sequence[tuple[_Found, int]], search: _Search) -> list[tuple[_Found, int]]:
+    """The same, where everyone who handed in with different others keeps only the newest that they are in."""
+    # By layout and account: the newest attempt, and how many there are.
+    last: dict[tuple[str, str], _Found] = {}
+    orders: defaultdict[tuple[str, str], set[tuple[float | int | str, ...]]] = defaultdict(set)
+    for found in search.found:
+        for account in filter(None, found.attempt.accounts):
+            orders[found.layout, account].add(found.attempt.order)
+    for found, _ in newest:
+        for account in filter(None, found.attempt.accounts):
+            key = (found.layout, account)
+            if key not in last or _Order(last[key].attempt.order) < _Order(found.attempt.order):
+                last[key] = found
+    result = []
+    for found, count in newest:
+        attempt = found.attempt
+        keys = [(found.layout, account) for account in attempt.accounts]
+        stay = [at for at, key in enumerate(keys) if not key[1] or last[key] is found]
+        if len(stay) == len(keys):
+            result.append((found, max([count, *(len(orders[key]) for key in keys)])))
+            continue
+        gone = [attempt.people[at].name for at in range(len(keys)) if at not in stay]
+        if not stay:
+            reason = f"an earlier attempt of {attempt.name}{_label(found)}; all of them handed in again"
+            search.left_out += _all_files(found, reason)
+            continue
+        search.notes.append(
+            f"{', '.join(gone)} handed in again without the others of {attempt.label or found.shown}; for "
+            f"{'each' if len(gone) > 1 else 'this one'} the newest counts"
+        )
+        people = tuple(attempt.people[at] for at in stay)
+        changed = replace(
+            attempt,
+            name=", ".join(person.name for person in people),
+            identity=identity(people[0].name, people[0].id or people[0].platform_id),
+            people=people,
+            accounts=tuple(attempt.accounts[at] for at in stay),
+        )
+        most = max([count, *(len(orders[keys[at]]) for at in stay)])
+        result.append((replace(found, attempt=changed), most))
+    return result
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MAX_NOTES])
+    return f"{shown} and {len(names) - MAX_NOTES:,} others" if len(names) > MAX_NOTES else shown
 
 
 class _Order:
@@ -430,7 +618,8 @@ def _place(path: str) -> str:
     return os.path.abspath(path) if os.path.islink(path) else os.path.realpath(path)  # noqa: PTH100, PTH114
 
 
-def _submission(found: _Found, attempts: int, asked: Asked) -> tuple[Submission, list[LeftOut]]:
+def _submission(found: _Found, attempts: int, asked: Asked) -> tuple[Submission, list[LeftOut], str]:
+    """A submission, what is left out of it, and what the teacher should know of it."""
     attempt = found.attempt
     files, opened = _unpacked(attempt)
     chosen = choose(files, asked.entry, asked.packages)
@@ -458,7 +647,13 @@ def _submission(found: _Found, attempts: int, asked: Asked) -> tuple[Submission,
         task=attempt.task,
         fault=chosen.fault,
     )
-    return one, [*opened.left_out, *chosen.left_out]
+    note = ""
+    if attempt.key == WHOLE and attempt.located and chosen.rivals:
+        note = (
+            f"{found.shown} is taken for what one student handed in, though {chosen.rivals + 1} of its files "
+            f"define {asked.entry}; if it is a class, put each file into a folder of its own"
+        )
+    return one, [*opened.left_out, *chosen.left_out], note
 
 
 def _shown(found: _Found, chosen: Chosen) -> tuple[str, str]:
@@ -503,10 +698,11 @@ def _unpacked(attempt: Attempt) -> tuple[list[HandedIn], _Opened]:
             f"{left.path.removeprefix(f'{file.entry.shown}/')} in {file.name} was not read: {left.reason}."
             for left in found.left_out
         ]
-        if found.problem:
-            opened.problems.append(found.problem)
-        elif not found.files:
-            opened.problems.append(f"{file.name} holds no files.")
+        problem = found.problem or ("" if found.files else f"{file.name} holds no files.")
+        if problem:
+            opened.problems.append(problem)
+        if problem and not found.files and len(handed) > 1:
+            opened.left_out.append(LeftOut(file.entry.shown, problem))
     return files, opened
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -87,6 +87,9 @@ KNOWN = frozenset(word for words in COLUMNS.values() for word in words)
 _IDENTIFIERS = ("identifier", "id", "identifikator", "identifiant", "identificador")
 _PARTICIPANT = re.compile(r"[^\W\d_]{5,}[^\d]*?(\d+)")
 _STUDENT_ROLES = ("", "student", "learner", "participant", "teilnehmer", "teilnehmer/in", "s")
+# What spreadsheets make of long numbers; and of numbers as fractions, or with their sign for text.
+_ROUNDED = re.compile(r"[0-9](?:[.,][0-9]+)?E\+[0-9]+", re.IGNORECASE)
+_SPREADSHEETS = re.compile(r"'?([0-9]+)(?:[.,]0+)?")
 _SHORTEST_ID = 4
 MOST_NAMED = 5
 
@@ -160,17 +163,28 @@ def read_roster(path: Path) -> Roster:
         )
     listed: list[Listed] = []
     notes: list[str] = []
+    problems: list[str] = []
+    others = [at for at, name in enumerate(table.header) if plain(name) in COLUMNS["login"]]
     for line, row in table.rows:
         cells = {kind: row[at] for kind, at in columns.items()}
         found = _listed(cells, line, brightspace=_has(table, "orgdefinedid"), canvas=_is_canvas(table))
         if isinstance(found, Listed):
-            listed.append(found)
+            # Whoever has one login for the university may have another for GitHub.
+            logins = {row[at].removeprefix("#").casefold() for at in others} - {""}
+            listed.append(replace(found, logins=found.logins | logins))
+            problems += [f"{path}:{line}: {odd}" for odd in _odd(cells, row, len(table.header))]
         elif found:
             notes.append(f"{path}:{line}: {found}")
     if not listed:
         raise GraderError(f"{path} names nobody; expected a line for each student below the header")
-    merged, problems = _merged(listed, str(path))
-    return Roster(str(path), tuple(merged), tuple(notes), tuple(problems), _platform(table, columns))
+    odd = next((one.person.name for one in listed if not one.person.name.isascii()), "")
+    if table.guessed and odd:
+        notes.append(
+            f"{path} is no UTF-8 and was read as Windows-1252: are the accents right, as in {odd!r}? Who is "
+            "misspelled is not found; export it as UTF-8"
+        )
+    merged, doubled = _merged(listed, str(path))
+    return Roster(str(path), tuple(merged), tuple(notes), (*problems, *doubled), _platform(table, columns))
 
 
 # --- columns and rows ---------------------------------------------------------------------------
@@ -235,8 +249,14 @@ def _listed(cells: Mapping[str, str], line: int, *, brightspace: bool, canvas: b
 
     def cell(kind: str) -> str:
         text = cells.get(kind, "")
+        if kind not in ("number", "login", "platform"):
+            return text
+        if _ROUNDED.fullmatch(text):
+            return ""
         # Brightspace marks texts so that spreadsheets keep their zeros.
-        return text.removeprefix("#") if brightspace and kind in ("number", "login") else text
+        text = text.removeprefix("#") if brightspace else text
+        found = _SPREADSHEETS.fullmatch(text)
+        return found[1] if found else text
 
     name = cell("name")
     if canvas and (
@@ -260,14 +280,36 @@ def _listed(cells: Mapping[str, str], line: int, *, brightspace: bool, canvas: b
     if not email and "@" in login:
         email = login
     called = name or login or number or email or platform
-    if not called:
+    # A row that another separator has filled.
+    if not called.strip(";,|"):
         return "nobody is named in this line"
     logins = {login, email, number}
     mailbox = email.partition("@")[0].casefold() if "@" in email else ""
-    groups = tuple(part.strip() for part in cell("group").split(";") if part.strip())
+    groups = _group_names(cell("group"))
     person = Person(called, number or login, email, platform)
     known = frozenset(text.casefold() for text in logins if text)
     return Listed(person, known, groups, line, last, mailbox)
+
+
+def _group_names(text: str) -> tuple[str, ...]:
+    """The groups in a cell. Moodle puts commas between them, and a name may hold one itself."""
+    names = text.split(";")
+    if len(names) == 1 and "," in text:
+        names += text.split(",")
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+def _odd(cells: Mapping[str, str], row: Sequence[str], width: int) -> Iterator[str]:
+    """What can't be right in a row, in words."""
+    if any("\n" in cell for cell in cells.values()):
+        yield "there is a line break in a cell, so that the lines below may be lost; is a quote not closed?"
+    if any(row[width:]):
+        yield f"the line has more cells than the header's {width}; is a comma in a name not within quotes?"
+    if _ROUNDED.fullmatch(cells.get("number", "")):
+        yield (
+            f"the number {cells['number']} was rounded by a spreadsheet, so that nobody is known by it; "
+            "format the column as text and export it again"
+        )
 
 
 def _merged(listed: Sequence[Listed], shown: str) -> tuple[list[Listed], list[str]]:
@@ -354,7 +396,8 @@ class _Look:
 
     Attributes:
         places: Their places in the roster; one, and no doubt, when it is certain.
-        by: What tells it: ``id``, ``word`` (a login in the name), ``name``, ``mailbox``, or nothing.
+        by: What tells it: ``id``, ``number`` (but for zeros before it), ``word`` (a login in the name),
+            ``name``, ``mailbox``, or nothing.
         doubt: Why it is not certain.
     """
 
@@ -379,11 +422,14 @@ class _Finder:
         listed = self.roster.listed
         self._platform = _index(listed, lambda one: [one.person.platform_id])
         self._logins = _index(listed, lambda one: one.logins)
+        self._numbers = _index(listed, lambda one: map(_without_zeros, one.logins))
         self._mailboxes = _index(listed, lambda one: [one.mailbox])
         self._names = _index(listed, lambda one: [" ".join(_tokens(one.person.name))])
         self._glued = _index(listed, _glued)
         self._groups = _index(listed, lambda one: one.groups)
+        self._glued_groups = _index(listed, lambda one: map(_glued_group, one.groups))
         self._words = _index(listed, lambda one: _telling(words_of(one.person.name)))
+        self._begun = _index(listed, _ends_of_one)
         # Where no id is one of the roster's, the ids are of another kind and tell nothing.
         handed_in = [(person, one.layout) for one in self.submissions for person in _people(one)]
         self._same_ids = any(person.id.casefold() in self._logins for person, _ in handed_in)
@@ -400,7 +446,7 @@ class _Finder:
         found: list[int] = []
         handed_in = _people(submission)
         for person in handed_in:
-            group = self._groups.get(person.name.casefold(), []) if len(handed_in) == 1 else []
+            group = self._group(person.name) if len(handed_in) == 1 else []
             at = self._find(person, submission, group=bool(group))
             if at is not None:
                 found.append(at)
@@ -415,6 +461,18 @@ class _Finder:
         if len(handed_in) == 1 and len(people) == 1 and name == handed_in[0].name:
             name = people[0].name
         return replace(submission, name=name, people=tuple(people), members=tuple(p.name for p in people))
+
+    def _group(self, name: str) -> list[int]:
+        """The members of a group of that name, be it written without blanks and signs."""
+        exact = self._groups.get(name.casefold(), [])
+        if exact:
+            return exact
+        glued = _glued_group(name)
+        places = self._glued_groups.get(glued, []) if glued else []
+        names = {
+            g.casefold() for at in places for g in self.roster.listed[at].groups if _glued_group(g) == glued
+        }
+        return places if len(names) == 1 else []
 
     def _find(self, person: Person, submission: Submission, *, group: bool) -> int | None:
         """The person's place in the roster; what can't be told is noted."""
@@ -460,6 +518,9 @@ class _Finder:
         """Who of the roster a person may be, each person looked at alone."""
         named = self._by_name(person)
         ids = self._by_ids(person, layout, named)
+        if not ids.places:
+            # Spreadsheets lose the zeros with which numbers begin.
+            ids = self._by_number(person, named)
         if ids.places:
             return ids
         known = person.id or person.email or person.platform_id
@@ -508,13 +569,27 @@ class _Finder:
             )
             return _Look((at, *named), "id", said)
         numbers = all(text.isdigit() for text, _ in known)
-        if numbers and not named and not _agree(person, self.roster.listed[at]):
-            said = (
-                f"has the number of {self._people([at])} of the roster, but no word of the name, and is not "
-                "taken for the same"
-            )
-            return _Look((at,), "id", said)
-        return _Look((at,), "id")
+        return _Look((at,), "id", self._of_another_name(person, at) if numbers and not named else "")
+
+    def _by_number(self, person: Person, named: Sequence[int]) -> _Look:
+        """Who has the person's number but for zeros before it."""
+        places = self._numbers.get(_without_zeros(person.id), []) if person.id else []
+        if not places or (named and not {*places} & {*named}):
+            return _Look()
+        both = [at for at in places if at in named] or places
+        if len(both) > 1:
+            return _Look(tuple(both), "number", self._several(both))
+        (at,) = both
+        return _Look((at,), "number", "" if named else self._of_another_name(person, at))
+
+    def _of_another_name(self, person: Person, at: int) -> str:
+        """What is said where only a number tells who somebody is, and the name another."""
+        if _agree(person, self.roster.listed[at]):
+            return ""
+        return (
+            f"has the number of {self._people([at])} of the roster, but no word of the name, and is not "
+            "taken for the same"
+        )
 
     def _by_words(self, name: str, named: Sequence[int]) -> _Look:
         """Who has a login or a number that is the name, or a word in it."""
@@ -560,8 +635,14 @@ class _Finder:
         return {at for word in _telling(words) if word not in own for at in self._words.get(word, [])}
 
     def _with_words_of(self, name: str) -> set[int]:
-        """Whose name has a word in common with a name."""
-        return {at for at, one in enumerate(self.roster.listed) if alike(name, one.person.name)}
+        """Whose name is like a name, as `alike` has it, without a look at everyone."""
+        words = words_of(name)
+        found = {at for word in _telling(words) for at in self._words.get(word, [])}
+        if len(words) == 1:
+            parts = {part for part in _ends(words[0]) if len(part) > 2 or not part.isascii()}
+            found |= {at for part in parts for at in self._words.get(part, [])}
+        long = {word for word in words if len(word) > 2 or not word.isascii()}
+        return found | {at for word in long for at in self._begun.get(word, [])}
 
     def _several(self, places: Sequence[int]) -> str:
         if len(places) < 2:
@@ -590,9 +671,11 @@ def _people(submission: Submission) -> tuple[Person, ...]:
 def _complete(person: Person, known: Person) -> Person:
     """What both tell of a person."""
     same = _tokens(person.name) == _tokens(known.name)
+    number = _without_zeros(person.id)
+    lost_zeros = number and number == _without_zeros(known.id) and len(person.id) > len(known.id)
     return Person(
-        person.name if same else known.name,
-        known.id or person.id,
+        person.name if same or _is_nameless(known) else known.name,
+        person.id if lost_zeros else known.id or person.id,
         known.email or person.email,
         person.platform_id or known.platform_id,
     )
@@ -606,6 +689,19 @@ def _tokens(name: str) -> list[str]:
 def _telling(words: Iterable[str]) -> list[str]:
     """Words that are no initials."""
     return [word for word in words if len(word) > 1 or not word.isascii()]
+
+
+def _ends(word: str) -> Iterator[str]:
+    """What a word begins and ends with."""
+    for at in range(1, len(word) + 1):
+        yield word[:at]
+        yield word[-at:]
+
+
+def _ends_of_one(one: Listed) -> Iterable[str]:
+    """What the name of one word begins and ends with."""
+    words = words_of(one.person.name)
+    return _ends(words[0]) if len(words) == 1 else ()
 
 
 def _agree(person: Person, one: Listed) -> bool:
@@ -623,6 +719,16 @@ def _is_nameless(person: Person) -> bool:
     if not words_of(name) or name in {text.casefold() for text in ids}:
         return True
     return bool(person.platform_id) and name.endswith(person.platform_id.casefold())
+
+
+def _without_zeros(number: str) -> str:
+    """A number, or an id, without the zeros that it begins with; nothing of what is no number."""
+    return number.lstrip("0") if number.isascii() and number.isdigit() else ""
+
+
+def _glued_group(name: str) -> str:
+    """A group's name as Canvas and GitHub write it, but for ``-``."""
+    return "".join(words_of(name))
 
 
 def _some(told: Sequence[str]) -> str:

@@ -34,8 +34,13 @@ INDENT = "    "
 # Prompts of the field import what the signature's annotations and most bodies need.
 ASSUMED = {"numpy": ("np", "import numpy as np"), "torch": ("torch", "import torch")}
 
-_FENCE = re.compile(r" {0,3}(```+|~~~+)[ \t]*([\w+#.-]*)[ \t]*")
-_PYTHON = frozenset({"", "python", "py", "python3", "py3", "ipython", "pycon"})
+_FENCE = re.compile(
+    r"(?P<white>[ \t]*)(?P<mark>```+(?=[^`]*$)|~~~+)[ \t]*\{?\.?(?P<language>[\w+#.-]*)(?P<more>.*)"
+)
+_SHALLOW = 3
+_PYTHON = re.compile(r"|(?:i?python|py)(?:[23](?:\.\d+)*)?|pycon")
+_MARKDOWN = frozenset({"markdown", "md"})
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
 class _OddLineError(Exception):
@@ -204,10 +209,14 @@ def program(text: str, asked: Asked, *, whole: bool) -> tuple[str, tuple[str, ..
         whole: It is a program and not what follows the prompt.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    inner = unfenced(text, asked.entry)
     notes: tuple[str, ...] = ()
+    # What a model thinks before it answers is no answer.
+    answer = text[max((found.end() for found in _THOUGHT.finditer(text)), default=0) :]
+    if answer != text and answer.strip():
+        text, notes = answer, ("What the model wrote while it was thinking is not read.",)
+    inner = unfenced(text, asked.entry)
     if inner != text:
-        notes = ("The code was taken out of its Markdown fence.",)
+        notes += ("The code was taken out of its Markdown fence.",)
     if whole or _defines(inner, asked.entry):
         return inner, notes
     lines = [_signature(asked), indented(inner)]
@@ -227,36 +236,68 @@ def unfenced(text: str, entry: str) -> str:
 
     Of several blocks the first one that defines the entry point is taken, else all that are Python.
     """
+    inner = _unfenced(text, entry)
+    return inner if inner != text else _unfenced(text, entry, deep=True)
+
+
+def _fence(line: str, *, deep: bool) -> re.Match[str] | None:
+    """A line that begins or ends a block; as far within the line as may be, or as Markdown has it."""
+    found = _FENCE.fullmatch(line)
+    return found if found and (deep or len(found["white"]) <= _SHALLOW) else None
+
+
+def _unfenced(text: str, entry: str, *, deep: bool = False, nested: bool = False) -> str:
+    """The code in a text with fences; ``nested``: the text is itself within one.
+
+    Deep fences stand in lists, but also in docstrings, so that only what defines the entry point is taken.
+    """
     blocks: list[tuple[str, list[str]]] = []
     before: list[str] = []
     outside: list[str] = []
-    mark = ""
+    mark = white = ""
     for line in text.split("\n"):
-        found = _FENCE.fullmatch(line)
+        found = _fence(line, deep=deep)
         if mark:
-            if found and found[1].startswith(mark) and not found[2]:
+            bare = found is not None and not found["language"] and not found["more"].strip()
+            if found and found["mark"].startswith(mark) and bare:
                 mark = ""
             else:
-                blocks[-1][1].append(line)
+                blocks[-1][1].append(_undented(line, white))
         elif found:
-            mark = found[1]
-            blocks.append((found[2].lower(), []))
+            mark, white = found["mark"], found["white"]
+            blocks.append((found["language"].lower(), []))
         else:
             outside.append(line)
             before += [] if blocks else [line]
     if not blocks:
         return text
     # The prompt has opened a fence that the model closes; what follows is talk, perhaps with an example.
-    if not blocks[0][0] and (mark or any(map(_FENCE.fullmatch, blocks[0][1]))) and _is_code(before):
+    closed = not blocks[0][0] and (mark or any(_fence(line, deep=deep) for line in blocks[0][1]))
+    if not deep and closed and _is_code(before):
         return "\n".join(before) + "\n"
-    codes = ["\n".join(lines) + "\n" for language, lines in blocks if language in _PYTHON]
-    for code in codes:
-        if _defines(code, entry):
-            return code
+    codes = []
+    for language, lines in blocks:
+        code = "\n".join(lines) + "\n"
+        if language in _MARKDOWN and not nested:
+            inner = _unfenced(code, entry, deep=deep, nested=True)
+            codes += [inner] if inner != code else []
+        elif _PYTHON.fullmatch(language):
+            codes.append(code)
+    defining = next((code for code in codes if _defines(code, entry)), None)
+    if defining is not None and not (deep and _defines("\n".join(outside), entry)):
+        return defining
     # The fences stand in a docstring.
-    if _defines("\n".join(outside), entry):
+    if deep or _defines("\n".join(outside), entry):
         return text
     return "\n".join(codes) if codes else text
+
+
+def _undented(line: str, white: str) -> str:
+    """A line of a block without what its fence is indented by, as far as it is."""
+    width = 0
+    while width < len(white) and line[width : width + 1] in (" ", "\t"):
+        width += 1
+    return line[width:]
 
 
 def _is_code(lines: Iterable[str]) -> bool:

@@ -17,6 +17,7 @@ MAX_BYTES = 64 << 20
 SEPARATORS = ",;\t|"
 # Above the header people put a title, and spreadsheets a line that names the separator.
 MOST_ABOVE = 10
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff\u00ad"))
 _QUOTED = re.compile(r'="(.*)"', re.DOTALL)
 
 
@@ -28,11 +29,13 @@ class Table:
         shown: The file's path for people.
         header: The names of the columns, as they stand there.
         rows: Each with its line's number and as many texts as there are columns.
+        guessed: It is no Unicode, and nothing tells which of the older encodings it is in.
     """
 
     shown: str
     header: tuple[str, ...]
     rows: tuple[tuple[int, tuple[str, ...]], ...]
+    guessed: bool = False
 
 
 def read_table(path: Path, known: Collection[str]) -> Table:
@@ -46,9 +49,10 @@ def read_table(path: Path, known: Collection[str]) -> Table:
         GraderError: It can't be read, or holds no header with a known name.
     """
     try:
-        text = decoded(read_file(str(path), MAX_BYTES, follow=True))
+        raw = read_file(str(path), MAX_BYTES, follow=True)
     except UnreadableError as error:
         raise GraderError(f"{path}: {error}") from None
+    text = decoded(raw)
     if text is None:
         raise GraderError(f"{path} is no text; expected a CSV file, saved as UTF-8")
     best: tuple[int, int, str, int] | None = None
@@ -68,11 +72,16 @@ def read_table(path: Path, known: Collection[str]) -> Table:
     _, width, separator, at = best
     rows = list(_rows(path, text, separator))
     filled = tuple(
-        (line, tuple([cell.strip() for cell in row] + [""] * (width - len(row))))
+        (line, tuple([_stripped(cell) for cell in row] + [""] * (width - len(row))))
         for line, row in rows[at + 1 :]
         if any(cell.strip() for cell in row)
     )
-    return Table(str(path), tuple(cell.strip() for cell in rows[at][1]), filled)
+    return Table(str(path), tuple(_stripped(cell) for cell in rows[at][1]), filled, _is_guessed(raw))
+
+
+def _stripped(cell: str) -> str:
+    """A cell without blanks around it, and without signs that nobody sees and that web pages are full of."""
+    return cell.translate(_UNSEEN).strip()
 
 
 def plain(text: str) -> str:
@@ -98,6 +107,16 @@ def decoded(raw: bytes) -> str | None:
         if "\0" not in text:
             return text.replace("\r\n", "\n").replace("\r", "\n")
     return None
+
+
+def _is_guessed(raw: bytes) -> bool:
+    if b"\0" in raw or raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return False
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _rows(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:

@@ -22,16 +22,20 @@ LITTER_FOLDERS = frozenset(
         ".ruff_cache",
         ".idea",
         ".vscode",
-        "venv",
-        ".venv",
-        "env",
         "site-packages",
         "node_modules",
     }
 )
 LITTER_FILES = frozenset({".ds_store", "thumbs.db", "desktop.ini", ".git"})
-# A folder that holds one of these is a virtual environment, whatever it is called.
+# A folder that holds one of these is a virtual environment, whatever it is called. Students make theirs where
+# their work lies, or put their work into it; so only what tools put there is litter.
 ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
+ENVIRONMENT_NAMES = frozenset({"venv", ".venv", "env"})
+_ENVIRONMENT_FOLDERS = frozenset(
+    {"bin", "lib", "lib64", "include", "share", "scripts", "etc", "man", "var", "sbin", "libexec", "local"}
+    | {"ssl", "fonts", "library", "libs", "dlls", "tcl", "doc", "compiler_compat", "conda-meta"}
+)
+_ENVIRONMENT_WORK = (".py", ".ipynb", ".py.txt", ".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 MAX_FOLDER_DEPTH = 16
 MAX_FILES = 500_000
 # Not every platform has each of these; without O_BINARY Windows would change the ends of lines.
@@ -146,6 +150,8 @@ def folder_tree(folder: Path) -> Tree:
         waiting += found.look(*waiting.pop())
     if found.full:
         found.problems.append(f"{folder} holds more than {MAX_FILES:,} files; the others were not looked at")
+    for path in [*found.folders, *(entry.path for entry in found.entries)]:
+        found.folders.update(parents(path))
     # A link to a folder keeps its own name, and ``.`` has one.
     name = Path(os.path.abspath(folder)).name  # noqa: PTH100
     return Tree(
@@ -163,7 +169,21 @@ def is_litter(path: str, *, folder: bool = False) -> bool:
     *above, name = path.lower().split("/")
     if any(part in LITTER_FOLDERS for part in above):
         return True
-    return name in LITTER_FOLDERS if folder else name in LITTER_FILES or name.startswith("._")
+    if any(part in ENVIRONMENT_NAMES for part in above):
+        names = [*above, name]
+        for at, part in enumerate(above):
+            last = at + 2 == len(names)
+            if part in ENVIRONMENT_NAMES and is_environments(names[at + 1], folder=folder or not last):
+                return True
+    if folder:
+        return name in LITTER_FOLDERS or name in ENVIRONMENT_NAMES
+    return name in LITTER_FILES or name.startswith("._")
+
+
+def is_environments(name: str, *, folder: bool) -> bool:
+    """Whether what is called so directly within a virtual environment is its own and no work of a student."""
+    name = name.lower()
+    return name in _ENVIRONMENT_FOLDERS if folder else not name.endswith(_ENVIRONMENT_WORK)
 
 
 def read_file(path: str, limit: int, *, follow: bool = False) -> bytes:
@@ -219,14 +239,17 @@ class _Walk:
             self.folders.add(folder)
             self.problems.append(f"{self._shown}{folder} can't be read: {error.strerror}")
             return []
-        if folder:
-            if not ENVIRONMENT_MARKS.isdisjoint(child.name for child in found):
-                return []
+        named = folder.rpartition("/")[2].lower() in ENVIRONMENT_NAMES
+        if folder and not named:
             self.folders.add(folder)
+        marked = folder and not ENVIRONMENT_MARKS.isdisjoint(child.name for child in found)
         below = []
         for child in found:
             path = f"{folder}/{child.name}" if folder else child.name
-            if child.is_dir(follow_symlinks=False):
+            is_folder = child.is_dir(follow_symlinks=False)
+            if (named or marked) and is_environments(child.name, folder=is_folder):
+                continue
+            if is_folder:
                 if child.name.lower() in LITTER_FOLDERS:
                     continue
                 if depth < MAX_FOLDER_DEPTH:

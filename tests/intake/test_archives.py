@@ -176,7 +176,7 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
         ("a/../../x.py", "holds .."),
         ("C:/x.py", "absolute path"),
         ("c:\\x.py", "absolute path"),
-        ("a\\b.py", "backslash"),
+        ("a\\..\\b.py", "holds .."),
         ("x" * 1100, "more than 1,024 characters"),
         ("a/" * 30 + "x.py", "folders deep"),
     ],
@@ -203,6 +203,59 @@ def test_backslashes_are_slashes_where_a_tool_of_windows_wrote_them_everywhere(t
     assert contents(tree.entries) == {"class/ann/x.py": b"1"}
     assert "class/bob" in tree.folders
     assert len(reasons(tree)) == 1
+
+
+def test_a_name_that_is_wrongly_marked_as_utf8_costs_nobody_else_theirs(tmp_path: Path) -> None:
+    raw = zipped({"Zoé/x.py": b"1", "bob/x.py": b"2", "Jörg/x.py": b"3"}).replace("é".encode(), b"\xe9x")
+    tree = opened(tmp_path, raw)
+    assert contents(tree.entries) == {"Zo\u0398x/x.py": b"1", "bob/x.py": b"2", "Jörg/x.py": b"3"}
+
+
+def test_backslashes_within_the_folders_of_a_platform_are_slashes(tmp_path: Path) -> None:
+    files = {"ann/code\\x.py": b"1", "bob/x.py": b"2", "bob\\x.py": b"3", "cid\\x.py": b"4"}
+    for kind, pack in KINDS.items():
+        tree = opened(tmp_path, pack(files), f"x.{kind}")
+        found = contents(tree.entries)
+        assert "two different files of this name" in str(found.pop("bob/x.py"))
+        assert found == {"ann/code/x.py": b"1", "cid/x.py": b"4"}
+
+
+@pytest.mark.parametrize("name", ["mine", "venv", ".venv", "env"])
+def test_work_in_a_virtual_environment_is_no_litter(tmp_path: Path, name: str) -> None:
+    kept = {f"ann/{name}/{path}": b"1" for path in ("solution.py", "a.ipynb", "src/tools.py")}
+    dropped = {
+        f"ann/{name}/{path}": b"0"
+        for path in (
+            "pyvenv.cfg",
+            ".gitignore",
+            "lib/x.py",
+            "Lib/y/x.py",
+            "bin/z",
+            "Scripts/activate_this.py",
+        )
+    }
+    packed = kept | dropped | {"bob/conda-meta/history": b"", "bob/bin/x.py": b"", "bob/x.py": b"1"}
+    folder = open_tree(write_files(tmp_path / "class", packed))
+    assert contents(folder.entries) == kept | {"bob/x.py": b"1"}
+    for kind, pack in KINDS.items():
+        tree = opened(tmp_path, pack(packed), f"class.{kind}")
+        assert contents(tree.entries) == contents(folder.entries)
+        assert tree.folders == folder.folders
+
+
+def test_who_handed_in_nothing_but_litter_has_a_folder(tmp_path: Path) -> None:
+    files = {
+        "ann/._x.py": b"",
+        "bob/__MACOSX/._x.py": b"",
+        "cid/pyvenv.cfg": b"",
+        "cid/lib/x.py": b"",
+        "dan/__pycache__/x.pyc": b"",
+        "__MACOSX/ann/._x.py": b"",
+    }
+    folder = open_tree(write_files(tmp_path / "class", files))
+    assert folder.folders == {"ann", "bob", "cid", "dan"}
+    for kind, pack in KINDS.items():
+        assert opened(tmp_path, pack(files), f"class.{kind}").folders == folder.folders
 
 
 def raw_named(raw: bytes, extra: bytes = b"") -> bytes:

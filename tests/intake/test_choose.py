@@ -66,6 +66,53 @@ def notebook(*cells: str, **more: Any) -> str:
 # --- which file -------------------------------------------------------------------------------
 
 
+PACKAGE = {
+    "pkg/__init__.py": "",
+    "pkg/core.py": "from .tools import helper\n" + GOOD,
+    "pkg/tools.py": OTHER,
+}
+
+
+def test_a_part_of_a_package_is_taken_by_the_file_that_imports_it() -> None:
+    # By itself it would fail in its first line.
+    result = chosen(PACKAGE | {"main.py": f"from pkg.core import {ENTRY}\n"})
+    assert result.file is not None
+    assert (result.file.name, result.rule) == (
+        "main.py",
+        "of the files with row_scale in them the one that imports nothing from around it",
+    )
+    assert [part.name for part in result.parts] == [
+        "main.py",
+        "pkg/__init__.py",
+        "pkg/core.py",
+        "pkg/tools.py",
+    ]
+    assert (result.notes, result.left_out) == ((), ())
+
+
+def test_a_part_of_a_package_that_nothing_imports_is_taken_with_a_note() -> None:
+    result = chosen(PACKAGE)
+    assert result.file is not None
+    assert result.file.name == "pkg/core.py"
+    assert result.notes[0].startswith("core.py imports relative to itself (from . …)")
+    assert taken(PACKAGE | {"main.py": "x = 1\n"})[0] == "pkg/core.py"
+    under = GOOD + "if __package__:\n    from .tools import helper\n"
+    assert taken({"a.py": under, "b.py": f"from a import {ENTRY}\n"})[0] == "a.py"
+
+
+def test_why_a_rival_is_left_out_is_the_rule_and_not_its_name() -> None:
+    result = chosen({"a.zip/s.py": GOOD, "b c.zip/s.py": GOOD})
+    assert [one.reason for one in result.left_out] == [f"s.py is taken: {result.rule}"]
+
+
+def test_a_notebook_that_is_too_long_says_what_to_do() -> None:
+    def reader(limit: int) -> bytes:
+        raise UnreadableError("The file has 99,999,999 bytes; at most 20,971,520 are read.")
+
+    files = [HandedIn("a.ipynb", Entry("a.ipynb", 99_999_999, None, reader, "class/a.ipynb"))]
+    assert choose(files, ENTRY).problem.endswith("are read. Clear its outputs and hand it in again.")
+
+
 def test_a_file_alone_is_taken_as_it_is() -> None:
     result = chosen({"hw/Any Name.py": GOOD.replace("\n", "\r\n")})
     digest = hashlib.sha256(GOOD.replace("\n", "\r\n").encode()).hexdigest()

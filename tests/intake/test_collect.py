@@ -387,7 +387,8 @@ def test_of_several_files_in_a_students_folder_one_is_taken(
 
 def test_folders_of_tools_and_hidden_mac_files_are_no_submissions(tmp_path: Path) -> None:
     write(tmp_path / "ann.py")
-    for name in ("__pycache__", "__MACOSX", ".git", ".ipynb_checkpoints", "venv", ".venv", "site-packages"):
+    environment = "venv/lib/python3.11"
+    for name in ("__pycache__", "__MACOSX", ".git", ".ipynb_checkpoints", environment, "site-packages"):
         write(tmp_path / name / "solution.py")
     write(tmp_path / "._ann.py")
     (tmp_path / "notes.txt").write_text("x")
@@ -662,9 +663,12 @@ def test_students_archives_in_a_folder_are_opened(tmp_path: Path) -> None:
 
 def test_a_broken_archive_beside_the_solution_is_a_note(tmp_path: Path) -> None:
     write_files(tmp_path, {"ann/solution.py": GOOD.encode(), "ann/data.zip": b"broken"})
-    one = only(collect([tmp_path], ASKED))
+    intake = collect([tmp_path], ASKED)
+    one = only(intake)
     assert (one.source, one.problem) == (GOOD, "")
     assert any("data.zip is no archive" in note for note in one.notes)
+    (left,) = intake.left_out
+    assert left.startswith(f"{tmp_path / 'ann' / 'data.zip'}: data.zip is no archive")
 
 
 def test_an_archive_without_an_ending_is_found_by_its_content(tmp_path: Path) -> None:
@@ -686,6 +690,20 @@ def test_archives_that_are_named_one_by_one_are_students(tmp_path: Path) -> None
         )
     intake = collect([tmp_path / "monday.zip", tmp_path / "tuesday.zip"], ASKED)
     assert ids(intake) == ["m0", "m1", "m2", "t0", "t1", "t2"]
+
+
+def test_an_archive_that_may_as_well_be_a_class_is_noted(tmp_path: Path) -> None:
+    for name, files in (("monday", ["ann.py", "bob.py"]), ("tuesday", ["ann.py", "tools.py"])):
+        packed = {file: b"x = 1\n" if file == "tools.py" else GOOD.encode() for file in files}
+        (tmp_path / f"{name}.zip").write_bytes(zipped(packed))
+    intake = collect([tmp_path / "monday.zip", tmp_path / "tuesday.zip"], ASKED)
+    assert ids(intake) == ["monday", "tuesday"]
+    (note,) = intake.notes
+    assert note.startswith(f"{tmp_path / 'monday.zip'} is taken for what one student handed in, though 2 of")
+    write(tmp_path / "class" / "solution.py")
+    assert collect([tmp_path / "class"], ASKED).notes == ()
+    write(tmp_path / "class" / "ann.py")
+    assert len(collect([tmp_path / "class"], ASKED).notes) == 1
 
 
 def test_a_damaged_archive_is_a_problem_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -783,6 +801,140 @@ def test_the_newest_attempt_counts_over_several_downloads(tmp_path: Path) -> Non
     assert sum(left.endswith(": named twice") for left in again.left_out) == 3
 
 
+@pytest.mark.parametrize(
+    ("layout", "style"), [v for v in lms.VARIANTS if v[0] != "plain" and v != ("canvas", "anonymous")]
+)
+def test_two_downloads_with_students_in_both_give_everyone_once(
+    tmp_path: Path, layout: str, style: str
+) -> None:
+    members = lms.students(30)
+    whole = lms.write(layout, members, source, style)
+    first = lms.write(layout, members[:20], source, style).zip(tmp_path)
+    second = lms.write(layout, members[10:], source, style).write(tmp_path / "two")
+    for order in ([first, second], [second, first], [first, second, first]):
+        intake = collect(order, ASKED)
+        assert intake.layouts == (layout,)
+        found = {s.key.removeprefix(f"{layout}:"): s for s in intake.submissions}
+        assert len(found) == len(intake.submissions)
+        assert found.keys() == whole.expected.keys()
+        for key, expected in whole.expected.items():
+            one = found[key]
+            assert (one.name, one.filename, one.late) == (expected.name, expected.file, expected.late)
+            assert (one.source or "").startswith(expected.text)
+            assert [(p.name, p.id, p.email) for p in one.people] == [
+                (p.name, p.id, p.email) for p in expected.people
+            ]
+        assert intake.problems == ()
+
+
+MOODLE = "{who}_assignsubmission_file/solution.py"
+
+
+def zipped_at(path: Path, files: Mapping[str, str], day: int) -> Path:
+    """An archive whose members were changed on a day of January."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (2026, 1, day, 0, 0, 0)), text)
+    return path
+
+
+@pytest.mark.parametrize(("layout", "name"), [("moodle", MOODLE), ("classroom", "hw-{who}/solution.py")])
+@pytest.mark.parametrize("day", [1, 2])
+def test_of_downloads_that_tell_no_time_the_files_dates_tell_and_it_is_a_problem(
+    tmp_path: Path, layout: str, name: str, day: int
+) -> None:
+    texts = {"ann_1": "x = 1\n", "bob_2": "x = 5\n"} if layout == "moodle" else {"ann": "x = 1\n", "bob": ""}
+    ann, _ = texts
+    first, second = tmp_path / "hw-submissions.zip", tmp_path / "two" / "hw-submissions.zip"
+    second.parent.mkdir()
+    zipped_at(first, {name.format(who=who): text for who, text in texts.items()}, 1)
+    later = texts | {ann: "x = 2\n"}
+    zipped_at(second, {name.format(who=who): text for who, text in later.items()}, day)
+    for order in ([first, second], [second, first]):
+        intake = collect(order, ASKED)
+        assert intake.layouts == (layout,)
+        # Of equal dates the last one counts that is named.
+        wanted = "x = 2\n" if day == 2 or order[-1] == second else "x = 1\n"
+        assert (intake.submissions[0].source, intake.submissions[0].attempts) == (wanted, 2)
+        assert intake.submissions[1].attempts == 1
+        (problem,) = intake.problems
+        assert problem.startswith("which of several attempts of ann is the newest is not told")
+        assert ("files were changed last counts" if day == 2 else "was named last counts") in problem
+        assert sum("another attempt of ann" in left for left in intake.left_out) == 1
+        assert sum(left.endswith(": named twice") for left in intake.left_out) == 1
+    again = collect([first, first], ASKED)
+    assert [s.attempts for s in again.submissions] == [1, 1]
+    assert again.problems == ()
+
+
+def test_whether_a_typed_text_is_newer_than_an_upload_is_not_told(tmp_path: Path) -> None:
+    upload, text = "doe_4810_90010_solution.py", "doe_4810_text.html"
+    other = "roe_4820_90020_solution.py"
+    first = zipped_at(tmp_path / "first.zip", {upload: GOOD, other: GOOD}, 1)
+    second = zipped_at(tmp_path / "second.zip", {text: f"<pre>{GOOD}# typed</pre>", other: GOOD}, 2)
+    for order in ([first, second], [second, first]):
+        intake = collect(order, ASKED)
+        assert [s.filename for s in intake.submissions] == ["online_text.py", "solution.py"]
+        assert len(intake.problems) == 1
+
+
+def gradescope(path: Path, *submissions: tuple[int, str, str]) -> Path:
+    """An export with each submission's number, members, such as ``ab``, and the hour at which it came."""
+    lines = ["---"]
+    files = {}
+    for number, members, hour in submissions:
+        lines += [f"submission_{number}:", "  :submitters:"]
+        for one in members:
+            lines += [f"  - :name: {one.upper()} Doe", f"    :sid: '0{ord(one)}'", f"    :email: {one}@x.org"]
+        lines.append(f"  :created_at: 2026-01-01 {hour}:00:00 Z")
+        files[f"submission_{number}/solution.py"] = f"x = {number}\n"
+    files["submission_metadata.yml"] = "\n".join((*lines, ""))
+    return zipped_at(path, files, 1)
+
+
+@pytest.mark.parametrize(
+    ("downloads", "found", "attempts"),
+    [
+        # Somebody leaves a group, and the others stay.
+        ([[(1, "ab", "10")], [(2, "a", "11")]], {"b": 1, "a": 2}, {"b": 1, "a": 2}),
+        ([[(1, "ab", "10"), (2, "b", "11")]], {"a": 1, "b": 2}, {"a": 1, "b": 2}),
+        # Two who handed in alone become a group.
+        ([[(1, "a", "10"), (2, "b", "11")], [(3, "ab", "12")]], {"ab": 3}, {"ab": 2}),
+        # The same group, in another order.
+        ([[(1, "ab", "10")], [(2, "ba", "11")]], {"ba": 2}, {"ba": 2}),
+        # A chain: a leaves b for c, and b is left alone with the work of both.
+        (
+            [[(1, "ab", "10"), (2, "c", "10")], [(3, "ac", "11"), (4, "d", "11")]],
+            {"b": 1, "ac": 3, "d": 4},
+            {"b": 1, "ac": 2, "d": 1},
+        ),
+        # A member more, a member less.
+        ([[(1, "abc", "10")], [(2, "ab", "11")]], {"c": 1, "ab": 2}, {"c": 1, "ab": 2}),
+        ([[(1, "ab", "10")], [(2, "abc", "11")]], {"abc": 2}, {"abc": 2}),
+    ],
+)
+def test_everyone_in_changing_groups_has_the_newest_work_and_only_that(
+    tmp_path: Path,
+    downloads: list[list[tuple[int, str, str]]],
+    found: dict[str, int],
+    attempts: dict[str, int],
+) -> None:
+    paths = [gradescope(tmp_path / f"{n}.zip", *some) for n, some in enumerate(downloads)]
+    total = sum(map(len, downloads))
+    for order in (paths, paths[::-1], [*paths, paths[0]]):
+        intake = collect(order, ASKED)
+        members = {"".join(p.email[0] for p in s.people): s for s in intake.submissions}
+        assert {who: s.source for who, s in members.items()} == {w: f"x = {n}\n" for w, n in found.items()}
+        assert {who: s.attempts for who, s in members.items()} == attempts
+        assert {who: s.name for who, s in members.items()} == {
+            who: ", ".join(f"{one.upper()} Doe" for one in who) for who in found
+        }
+        assert all(s.id.startswith(f"{who[0].upper()}-Doe") for who, s in members.items())
+        earlier = {left for left in intake.left_out if "an earlier attempt of" in left}
+        assert len(earlier) == total - len(found)
+        assert intake.problems == ()
+
+
 def test_files_of_a_download_that_are_named_one_by_one_are_of_the_download(tmp_path: Path) -> None:
     for user in (101, 202, 303):
         write(tmp_path / f"doejane_{user}_{900000 + user}_solution.py")
@@ -807,6 +959,40 @@ def test_a_folder_that_holds_nothing_but_a_download_is_the_download(tmp_path: Pa
     intake = collect([tmp_path / "week3"], ASKED)
     assert intake.layouts == ("canvas",)
     assert len(intake.submissions) == len(made.expected)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("kind", ["zips", "folders"])
+def test_a_folder_or_an_archive_of_downloads_is_all_of_them(tmp_path: Path, kind: str, packed: bool) -> None:
+    whole = {
+        "monday": {MOODLE.format(who="Ann_11"): "x = 1\n", MOODLE.format(who="Bob_12"): "x = 2\n"},
+        "tuesday": {MOODLE.format(who="Cid_13"): "x = 3\n"},
+    }
+    files: dict[str, bytes] = {"notes.txt": b""}
+    for day, some in whole.items():
+        raw = {name: text.encode() for name, text in some.items()}
+        files |= {f"{day}.zip": zipped(raw)} if kind == "zips" else {f"{day}/{n}": d for n, d in raw.items()}
+    place = tmp_path / "week.zip" if packed else write_files(tmp_path / "week", files)
+    if packed:
+        place.write_bytes(zipped(files))
+    intake = collect([place], ASKED)
+    assert [(s.key, s.source) for s in intake.submissions] == [
+        ("moodle:11", "x = 1\n"), ("moodle:12", "x = 2\n"), ("moodle:13", "x = 3\n"),
+    ]  # fmt: skip
+    assert intake.left_out == (f"{place}/notes.txt: is no platform's download, as what lies beside it is",)
+    assert intake.problems == ()
+
+
+def test_a_download_among_the_archives_of_students_is_a_problem(tmp_path: Path) -> None:
+    download = {MOODLE.format(who=who): b"x = 1\n" for who in ("Ann_11", "Bob_12")}
+    files = {"cid.zip": zipped({"solution.py": GOOD.encode()}), "monday.zip": zipped(download)}
+    intake = collect([write_files(tmp_path / "week", files)], ASKED)
+    assert ids(intake) == ["cid", "monday"]
+    (problem,) = intake.problems
+    assert problem.startswith(f"{tmp_path / 'week' / 'monday.zip'} looks like a platform's download, but is")
+    # What one student's archive looks like makes nobody else's work anything but that.
+    files = {f"s{n}.zip": zipped({"solution.py": GOOD.encode()}) for n in range(25)} | files
+    assert len(collect([write_files(tmp_path / "more", files)], ASKED).submissions) == 27
 
 
 def test_an_unknown_layout_is_refused_with_the_ones_there_are(tmp_path: Path) -> None:
@@ -848,6 +1034,22 @@ def test_samples_are_submissions_each(tmp_path: Path) -> None:
     assert len(collect([tmp_path / "x.txt"], ASKED, layout="samples").submissions) == 4
     twice = collect([tmp_path / "out", tmp_path / "x.txt"], ASKED, layout="samples")
     assert ids(twice)[:4] == ["t-0-0001", "t-0-0002", "t-0-0003", "t-0-0004"]
+
+
+def test_a_file_of_samples_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", json.dumps({"task_id": "t", "solution": GOOD}) + "\n")
+    (tmp_path / "b.jsonl").symlink_to(path)
+    intake = collect([path, tmp_path / "b.jsonl", path], ASKED)
+    assert ids(intake) == ["t-0001"]
+    assert sum(left.endswith(": named twice") for left in intake.left_out) == 2
+
+
+def test_what_lies_beside_samples_is_told(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", json.dumps({"task_id": "t", "solution": GOOD}) + "\n")
+    write(tmp_path / "readme.txt", "x")
+    intake = collect([tmp_path], ASKED)
+    assert ids(intake) == ["t-0001"]
+    assert intake.left_out == (f"{tmp_path / 'readme.txt'}: is no file of samples (.jsonl)",)
 
 
 def test_a_folder_with_python_files_is_no_folder_of_samples(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.errors import GraderError
-from grader.intake.roster import Roster, match, read_roster
+from grader.intake.roster import Roster, _Finder, match, read_roster
 from grader.intake.submission import Submission
-from grader.people import Person
+from grader.people import Person, alike, words_of
 
 
 def roster(tmp_path: Path, text: str | bytes, encoding: str = "utf-8") -> Roster:
@@ -101,6 +102,7 @@ OrgDefinedId,Username,Last Name,First Name,Email,HW Points Grade <Numeric>,End-o
             '"Last Name"\t"First Name"\t"Username"\t"Student ID"\n"Ash"\t"Ann"\t"aash"\t"0123"\n',
             people(("Ann Ash", "0123")),
         ),
+        ("name,id\nAnn\u200b,'0012\nBob,\ufeff13.0\n;\n", people(("Ann", "0012"), ("Bob", "13"))),
         # GitHub Classroom
         ("identifier,github_username,github_id,name\ns1,annash,99,\n", people(("annash", "s1"))),
     ],
@@ -113,8 +115,10 @@ def test_usual_lists_and_exports_are_read(tmp_path: Path, text: str, found: tupl
         assert roster(tmp_path, text, "cp1252").people == found
 
 
-CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=12).filter(
-    lambda text: not text.startswith(("=", "#")) and "," not in text
+# What spreadsheets write for a number, and signs that nobody sees, are in tests of their own.
+SPREADSHEETS = re.compile(r"=.*|#.*|'?[0-9]+[.,]?0*|[0-9]([.,][0-9]+)?[eE]\+[0-9]+|[;|]+", re.DOTALL)
+CELLS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf", "Z"]), min_size=1, max_size=12).filter(
+    lambda text: "," not in text and (text.isdigit() or not SPREADSHEETS.fullmatch(text))
 )
 
 
@@ -161,6 +165,38 @@ def test_lines_that_name_nobody_are_told(tmp_path: Path) -> None:
         f"{tmp_path / 'roster.csv'}:3: nobody is named in this line",
         f"{tmp_path / 'roster.csv'}:4: 'TA' is no student's role",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('name,id\nAnn,"1\nBob,2\n', 3, "a line break in a cell"),
+        ("name,id\nAsh, Ann,1\n", 2, "more cells than the header's 2"),
+        ("name,id\nAnn,1.23457E+11\nBob,1.23457E+11\n", 2, "the number 1.23457E+11 was rounded"),
+        ("name,id\nAnn,1\nBob,1,23E+11\n", 3, "more cells than the header's 2"),
+    ],
+)
+def test_what_can_not_be_right_in_a_line_is_a_problem(
+    tmp_path: Path, text: str, line: int, said: str
+) -> None:
+    found = roster(tmp_path, text)
+    assert found.problems[0].startswith(f"{tmp_path / 'roster.csv'}:{line}: ")
+    assert said in found.problems[0]
+    assert not any("E+" in person.id for person in found.people)
+
+
+def test_a_guessed_encoding_is_noted_where_it_matters(tmp_path: Path) -> None:
+    text = "name,id\nAnn Ash,1\nJosé Öl,2\n"
+    (note,) = roster(tmp_path, text, "mac_roman").notes
+    assert "was read as Windows-1252: are the accents right, as in 'JosŽ …l'?" in note
+    assert len(roster(tmp_path, text, "cp1252").notes) == 1
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le"):
+        assert roster(tmp_path, text, encoding).notes == ()
+    assert roster(tmp_path, b"name,id,\xe9\nAnn Ash,1,\n").notes == ()
+
+
+def test_empty_cells_beyond_the_header_are_nothing(tmp_path: Path) -> None:
+    assert roster(tmp_path, "name,id\nAnn,1,,\n").problems == ()
 
 
 def test_who_is_named_twice_is_one_person_in_two_groups(tmp_path: Path) -> None:
@@ -434,6 +470,81 @@ def test_members_of_a_group_are_filled_in(tmp_path: Path) -> None:
     assert told.submissions[0].name == "Ann"
 
 
+@pytest.mark.parametrize("written", ["teama", "team-a", "TEAM A", "team_a"])
+def test_a_group_is_known_without_blanks_and_signs(tmp_path: Path, written: str) -> None:
+    whole = roster(tmp_path, "name,id,group\nAnn,1,Team A\nBob,2,Team A\nCid,3,Team B\n")
+    matched = match(whole, [of("canvas", handed("g", Person(written, platform_id="55")))])
+    assert matched.submissions[0].members == ("Ann", "Bob")
+    assert [p.name for p in matched.missing] == ["Cid"]
+    several = roster(tmp_path, "name,id,group\nAnn,1,Team A\nBob,2,Te Ama\n")
+    exact = written == "TEAM A"
+    found = match(several, [of("canvas", handed("g", Person(written, platform_id="55")))])
+    assert found.submissions[0].members == (("Ann",) if exact else (written,))
+
+
+def test_moodle_puts_commas_between_the_groups_of_one_person(tmp_path: Path) -> None:
+    text = 'name,id,groups\nAnn,1,"Red, Lab 2"\nBob,2,"Red"\nCid,3,"Lab 2"\n'
+    matched = match(roster(tmp_path, text), [handed("g", Person("Red")), handed("h", Person("Red, Lab 2"))])
+    assert [one.members for one in matched.submissions] == [("Ann", "Bob"), ("Ann",)]
+
+
+def test_every_login_of_the_roster_counts(tmp_path: Path) -> None:
+    whole = roster(tmp_path, "name,netid,github_username\nAnn Ash,aa1,octo-7\nBob,bb2,\n")
+    matched = match(whole, [of("classroom", handed("octo-7", Person("octo-7", id="octo-7")))])
+    assert matched.submissions[0].people == people(("Ann Ash", "aa1"))
+    assert [p.name for p in matched.missing] == ["Bob"]
+
+
+@pytest.mark.parametrize(
+    ("text", "id", "name", "known"),
+    [
+        # A spreadsheet has lost the zeros; those of the platform are kept.
+        ("name,id\nAnn Ash,123\nBob,124\n", "00123", "Ann Ash", ("Ann Ash", "00123")),
+        ("name,id\nAnn Ash,000123\nBob,124\n", "0123", "Ann Ash", ("Ann Ash", "000123")),
+        ("id\n123\n124\n", "00123", "Ann Ash", ("Ann Ash", "00123")),
+        ("name,id\nAnn Ash,123\nAnn Ash,777\n", "00777", "Ann Ash", ("Ann Ash", "00777")),
+        # The very number goes before one without zeros.
+        ("name,id\nAnn Ash,0123\nAnn Ash,123\n", "123", "Ann Ash", ("Ann Ash", "123")),
+    ],
+)
+def test_numbers_are_known_without_the_zeros_that_a_spreadsheet_lost(
+    tmp_path: Path, text: str, id: str, name: str, known: tuple[str, str]
+) -> None:
+    matched = match(roster(tmp_path, text), [handed("x", Person(name, id))])
+    assert matched.submissions[0].people == (Person(*known),)
+    assert (matched.problems, len(matched.missing)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "handed_in"),
+    [
+        ("name,id\nAnn Ash,0123\nAnn Ash,123\n", [Person("Ann Ash", "00123")]),
+        ("name,id\nAnn Ash,123\n", [Person("Ann Ash", "00123"), Person("Ann Ash", "0123")]),
+    ],
+)
+def test_numbers_that_differ_in_zeros_only_make_nobody_somebody_else(
+    tmp_path: Path, text: str, handed_in: list[Person]
+) -> None:
+    matched = match(roster(tmp_path, text), [handed(f"x{n}", one) for n, one in enumerate(handed_in)])
+    assert [s.people[0] for s in matched.submissions] == handed_in
+    assert len(matched.problems) == len(handed_in)
+    assert matched.missing == ()
+
+
+def test_a_number_without_zeros_of_somebody_of_another_name_is_a_doubt(tmp_path: Path) -> None:
+    matched = match(roster(tmp_path, "name,id\nAnn Ash,123\n"), [handed("x", Person("Bob Birch", "00123"))])
+    assert matched.submissions[0].people == people(("Bob Birch", "00123"))
+    assert "has the number of Ann Ash (123) of the roster, but no word of the name" in matched.problems[0]
+    assert matched.missing == ()
+
+
+def test_a_name_is_not_replaced_by_a_number_or_an_address(tmp_path: Path) -> None:
+    for text in ("id\n17\n", "email\nA@x.org\n", "username\n17\n"):
+        matched = match(roster(tmp_path, text), [handed("x", Person("Ann Ash", "17", "a@x.org"))])
+        assert matched.submissions[0].people[0].name == "Ann Ash"
+        assert matched.missing == ()
+
+
 def test_who_is_not_on_the_roster_and_who_has_two_submissions_is_noted(tmp_path: Path) -> None:
     whole = roster(tmp_path, CLASS)
     strangers = [handed(f"s{n}", Person(f"stranger {n}")) for n in range(7)]
@@ -465,3 +576,32 @@ def test_no_two_submissions_are_taken_for_one_person_by_name(
     found = [s.people[0].id for s in matched.submissions if s.people[0].id]
     assert len(found) == len(set(found))
     assert not {p.id for p in matched.missing} & set(found)
+
+
+NAMES = st.text("aAbß éo李.-", min_size=1, max_size=9).filter(lambda name: name.strip() == name)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=8, unique=True), NAMES)
+def test_who_may_be_a_stranger_is_found_as_if_everyone_was_looked_at(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str], name: str
+) -> None:
+    whole = roster(
+        tmp_path_factory.mktemp("r"), "name,id\n" + "".join(f"{one},{n:05}\n" for n, one in enumerate(names))
+    )
+    finder = _Finder(whole, [])
+    assert finder._with_words_of(name) == {n for n, one in enumerate(names) if alike(name, one)}
+
+
+def test_a_class_of_strangers_is_matched_in_time_linear_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr("grader.intake.roster.words_of", lambda name: looked.append(name) or words_of(name))
+    per_head = []
+    for count in (50, 200):
+        looked.clear()
+        rows = "".join(f"First{n} Last{n},{n:05}\n" for n in range(count))
+        strangers = [handed(f"x{n}", Person(f"Other{n} Name{n}", f"z{n}")) for n in range(count)]
+        match(roster(tmp_path, f"name,id\n{rows}"), strangers)
+        per_head.append(len(looked) / count)
+    assert per_head[0] == pytest.approx(per_head[1], rel=0.1)

@@ -258,3 +258,51 @@ def test_whatever_a_model_wrote_is_a_text(text: str) -> None:
     for whole in (True, False):
         made, _ = program(text, ASKED, whole=whole)
         made.encode()
+
+
+FENCED = "def row_scale(x, w, factor):\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```python title='a'\n{FENCED}```\n",
+        f"```{{python}}\n{FENCED}```",
+        f"```{{.python .numberLines}}\n{FENCED}```",
+        f"```Python3.11\n{FENCED}```",
+        f"```python:solution.py\n{FENCED}```",
+        f"````markdown\nSo:\n```python\n{FENCED}```\n````\n",
+        "  ```py\n" + FENCED.replace("def", "  def").replace("    return", "      return") + "  ```\n",
+        "1. So:\n\n     ```py\n"
+        + FENCED.replace("def", "     def").replace("    return", "         return")
+        + "     ```\n2. Done",
+        f"<think>\n```python\n{HEAD}    return 0\n```\nNo.</think>\n```python\n{FENCED}```\n",
+        f"Let me see: def row_scale(x) is it.\n</think>\n\n{FENCED}",
+    ],
+)
+def test_fences_of_all_kinds_and_thoughts_are_taken_off(text: str) -> None:
+    assert program(text, ASKED, whole=False)[0].strip("\n") == FENCED.strip("\n")
+
+
+def test_thoughts_alone_are_what_there_is() -> None:
+    text = f"<think>{FENCED}</think>"
+    assert program(text, ASKED, whole=True) == (text, ())
+    source, notes = program(f"hm</think>{FENCED}", ASKED, whole=True)
+    assert source == FENCED
+    assert notes == ("What the model wrote while it was thinking is not read.",)
+
+
+@pytest.mark.parametrize("white", ["    ", "        "])
+def test_a_fence_within_a_docstring_is_no_fence(white: str) -> None:
+    inner = f"{white}```\n{white}>>> row_scale(1, 2, 3)\n{white}```\n"
+    body = f'    """Scale.\n\n{inner}    """\n    return x\n'
+    assert unfenced(body, "row_scale") == body
+    example = inner.replace(">>> row_scale", "def row_scale")
+    whole = f'{HEAD}    """Scale.\n\n{example}    """\n    return x\n'
+    assert unfenced(whole, "row_scale") == whole
+
+
+@pytest.mark.parametrize("unit", ["`", "```\n", "    ```py\n", "````md\n", "<think>", "</think>", "~~~ "])
+def test_any_number_of_fences_is_read_in_time_linear_in_it(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    assert isinstance(program(text, ASKED, whole=True)[0], str)

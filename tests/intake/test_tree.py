@@ -75,12 +75,13 @@ def test_litter_is_dropped_and_not_told_of(tmp_path: Path) -> None:
         "ann/mine/pyvenv.cfg": b"",
         "ann/mine/lib/numpy.py": b"",
         "ann/c/conda-meta/history": b"",
-        "ann/c/x.py": b"",
+        "ann/c/bin/x.py": b"",
+        "ann/c/python.exe": b"",
     }
     write_files(tmp_path, {**kept, **mine, **dict.fromkeys(LITTER, b"")})
     tree = folder_tree(tmp_path)
     assert paths(tree) == sorted(kept)
-    assert tree.folders == {"ann", "ann/.github", "ann/envelope", "ann/lib"}
+    assert tree.folders == {"ann", "ann/.github", "ann/envelope", "ann/lib", "ann/mine", "ann/c"}
     assert (tree.left_out, tree.problems) == ((), ())
 
 

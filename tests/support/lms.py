@@ -293,7 +293,8 @@ def _gradescope(members: Sequence[Student], source: Callable[[Student], str], st
         people = [Person(_nfc(student.name), student.sid, f"{student.login}@school.example", number)]
         if student.partner:
             # The second member has no student number yet.
-            people.append(Person(_nfc(student.partner), "", f"p{i}@partner.example", number))
+            address = f"partner-of-{student.login}@partner.example"
+            people.append(Person(_nfc(student.partner), "", address, number))
         lines += [f"{folder}:", f"  {mark}submitters:"]
         names = [student.name, student.partner]
         for person, name in zip(people, names, strict=False):

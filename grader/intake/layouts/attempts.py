@@ -19,7 +19,7 @@ class Attempt:
         identity: What the submission's id is made from, such as ``doejane_12345``: unique like the key.
         people: Its members; one for a student alone, the group itself where its members are not told.
         files: Its files, in the order of their names.
-        order: What sorts the attempts of one student: the newest is the largest.
+        order: What sorts the attempts of one student: the newest is the largest. Empty where nothing tells.
         label: What tells this attempt from others of the same student, in words.
         submitted_at: ISO 8601, or empty; see `grader.intake.submission.Submission`.
         late: What the platform says; None when it says nothing.
@@ -27,6 +27,8 @@ class Attempt:
         notes: What the student should know.
         task: Of a language model's sample the task that it is for.
         located: It is known by where it lies, as no platform tells who it is.
+        accounts: What the layout knows each of its people by, in their order, where one may hand in with
+            different others; empty for who can't be told apart, and altogether where that can't be.
     """
 
     key: str
@@ -42,6 +44,7 @@ class Attempt:
     notes: tuple[str, ...] = ()
     task: str = ""
     located: bool = False
+    accounts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

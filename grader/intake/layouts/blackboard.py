@@ -94,7 +94,7 @@ def read(tree: Tree) -> Reading:
         others += left(entries, "Blackboard's downloads hold no folders, so that nobody knows whose it is")
     assignment, certain = _assignment(uploads.values())
     attempts = [_attempt(uploads[key], assignment) for key in sorted(uploads)]
-    problems = [] if certain else _problems(uploads.values(), assignment)
+    problems = _several(uploads.values()) if certain else _problems(uploads.values(), assignment)
     return Reading(tuple(attempts), tuple(others), tuple(problems))
 
 
@@ -170,6 +170,23 @@ def _attempt(upload: _Upload, assignment: str) -> Attempt:
         submitted_at=time,
         notes=(note,) if note else (),
     )
+
+
+def _several(uploads: Iterable[_Upload]) -> list[str]:
+    """A word on files of several assignments: the newest attempt may be one at another."""
+    told = {
+        upload.start[: -len(upload.text.user) - 1]
+        for upload in uploads
+        if upload.text and upload.start.endswith(f"_{upload.text.user}")
+    }
+    if len(told) < 2:
+        return []
+    names = " and ".join(map(repr, sorted(told)[:3]))
+    problem = (
+        f"there are files of {len(told):,} assignments, such as {names}; of each student the newest attempt "
+        "counts, whichever it is at: name the download of one of them"
+    )
+    return [problem]
 
 
 def _problems(uploads: Iterable[_Upload], assignment: str) -> list[str]:

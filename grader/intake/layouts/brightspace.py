@@ -29,6 +29,9 @@ title = "Brightspace"
 expected = "folders called USERID-ASSIGNMENTID - NAME - DATE"
 
 _START = re.compile(r"(?P<user>[0-9]+)(?:-[0-9]+)? - ", re.DOTALL)
+# What can hardly be anything but a time, though not which: a year, and more numbers.
+_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+_NUMBERED = re.compile(r"[0-9]+-[0-9]+ - ")
 _BETWEEN = " - "
 _LIST = "index.html"
 
@@ -46,11 +49,11 @@ class _Place:
 
 
 def recognizes(tree: Tree) -> float:
-    """The share of the names at the top that are Brightspace's, with a time that is understood."""
+    """The share of the names at the top that are Brightspace's, with what looks like a time."""
     seen = top(tree)
     names = [entry.path for entry in seen.files if entry.path != _LIST]
     fits = sum((place := _flat(text)) is not None and place.time != "" for text in names)
-    fits += sum((place := _place(text)) is not None and place.time != "" for text in seen.filled)
+    fits += sum((place := _place(text)) is not None and _is_dated(place) for text in seen.filled)
     return fits / (len(names) + len(seen.filled)) if fits else 0.0
 
 
@@ -109,6 +112,12 @@ def _place(folder: str) -> _Place | None:
     # The time is last, whatever its language; a name may have several parts.
     *names, written = parts
     return _Place(found["user"], composed(_BETWEEN.join(names)), spelled(written), written, folder)
+
+
+def _is_dated(place: _Place) -> bool:
+    numbers = re.findall("[0-9]+", place.written)
+    like = len(numbers) > 2 and _YEAR.search(place.written) and _NUMBERED.match(place.folder)
+    return place.time != "" or bool(like)
 
 
 def _flat(text: str) -> _Place | None:

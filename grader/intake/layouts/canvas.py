@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.intake.layouts.attempts import Attempt, Reading
@@ -36,8 +36,11 @@ _NAMED = re.compile(rf"(?P<name>[^\n]*?)(?P<late>_LATE)?_(?P<user>[0-9]+)_{_REST
 _ANONYMOUS = re.compile(rf"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]+)_{_REST}", re.DOTALL)
 _AGAIN = re.compile(r"(?P<stem>.+)-[0-9]{1,3}(?P<ending>\.[^.]*|)", re.DOTALL)
 _DATE = re.compile(r"20[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])")
+# A name that ends in a number, as "Doe_2", is followed by the ids like any other.
+_SECOND = re.compile(rf"(?P<name>[^\n]*?_[0-9]+)(?P<late>_LATE)?_(?P<user>[0-9]+)_{_REST}", re.DOTALL)
 # Files of a course that are numbered by its teacher, as lab_3_1_ann.py, have small numbers.
 SMALLEST_ID = 100
+_SHORTEST = 3
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class _File:
 def recognizes(tree: Tree) -> float:
     """The share of the names at the top that are Canvas'; 0 when they may as well be a teacher's own."""
     seen = top(tree)
-    files = [file for entry in seen.files if (file := _parse(entry))]
+    files = [file for file in _parsed(seen.files) if file]
     if not files or not _certain(files):
         return 0.0
     return len(files) / (len(seen.files) + len(seen.filled))
@@ -63,24 +66,50 @@ def recognizes(tree: Tree) -> float:
 def read(tree: Tree) -> Reading:
     """All students' files."""
     seen = top(tree)
-    groups: defaultdict[str, list[_File]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[_File]] = defaultdict(list)
     others: list[LeftOut] = []
-    for entry in seen.files:
-        file = _parse(entry)
+    for entry, file in zip(seen.files, _parsed(seen.files), strict=True):
         if file:
-            groups[file.user].append(file)
+            groups[file.user, file.student].append(file)
         else:
             others += left([entry], "its name is none that Canvas gives, so that nobody knows whose it is")
     for folder in seen.folders.values():
         others += left(folder, "Canvas' downloads hold no folders, so that nobody knows whose it is")
-    attempts = [attempt for user in sorted(groups) for attempt in _attempts(user, groups[user])]
-    return Reading(tuple(attempts), tuple(others))
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for user, student in sorted(groups):
+        names[user].append(student)
+    attempts = [
+        attempt
+        for user, student in sorted(groups)
+        for attempt in _attempts(user, groups[user, student], shared=len(names[user]) > 1)
+    ]
+    problems = [
+        f"the number {user} comes with the names {' and '.join(map(repr, some))}, so that they are taken for "
+        "different students; expected one name for each number"
+        for user, some in names.items()
+        if len(some) > 1
+    ]
+    return Reading(tuple(attempts), tuple(others), tuple(problems))
 
 
-def _parse(entry: Entry) -> _File | None:
-    found = _ANONYMOUS.fullmatch(entry.path) or _NAMED.fullmatch(entry.path)
-    if not found:
-        return None
+def _parsed(entries: Sequence[Entry]) -> list[_File | None]:
+    """What each name tells, as it fits those of the others."""
+    anonymous = [_ANONYMOUS.fullmatch(entry.path) for entry in entries]
+    named = [_NAMED.fullmatch(entry.path) for entry in entries]
+    # Whole assignments are anonymous; among others "anon" is a name.
+    some_named = any(found and not other for found, other in zip(named, anonymous, strict=True))
+    found = [(b or a) if some_named else (a or b) for a, b in zip(anonymous, named, strict=True)]
+    # A number that is much too small for an id, in a class of larger ones, belongs to the name.
+    small = [n for n, one in enumerate(found) if one is named[n] and one and len(one["user"]) < _SHORTEST]
+    if 2 * len(small) < sum(one is not None for one in found):
+        for n in small:
+            second = _SECOND.fullmatch(entries[n].path)
+            if second and len(second["user"]) >= _SHORTEST:
+                found[n] = second
+    return [_file(entry, one) if one else None for entry, one in zip(entries, found, strict=True)]
+
+
+def _file(entry: Entry, found: re.Match[str]) -> _File:
     anonymous = found.re is _ANONYMOUS
     return _File(
         entry,
@@ -113,7 +142,7 @@ def _plain(student: str) -> bool:
     )
 
 
-def _attempts(user: str, files: list[_File]) -> list[Attempt]:
+def _attempts(user: str, files: list[_File], *, shared: bool) -> list[Attempt]:
     """The newest attempt of a student, and for each older upload of one of its files an earlier one."""
     newest: dict[str, _File] = {}
     older: list[tuple[str, _File]] = []
@@ -121,22 +150,23 @@ def _attempts(user: str, files: list[_File]) -> list[Attempt]:
         if name in newest:
             older.append((name, newest[name]))
         newest[name] = file
-    return [*(_attempt(user, [named]) for named in older), _attempt(user, newest.items())]
+    every = [*([named] for named in older), list(newest.items())]
+    return [_attempt(user, named, shared=shared) for named in every]
 
 
-def _attempt(user: str, files: Iterable[tuple[str, _File]]) -> Attempt:
-    named = list(files)
+def _attempt(user: str, named: Sequence[tuple[str, _File]], *, shared: bool) -> Attempt:
     last = max((file for _, file in named), key=_age)
     pages = [file.entry for _, file in named if file.page and file.uploaded == "text.html"]
     work, note = with_typed_code(handed((name, file.entry) for name, file in named), pages)
     anonymous = user.startswith("anon_")
     return Attempt(
-        key=user,
+        key=f"{user} {last.student}" if shared else user,
         name=last.student or user,
         identity=user if anonymous else identity(last.student, user),
         people=(Person(last.student or user, platform_id=user.removeprefix("anon_")),),
         files=work,
-        order=(last.attachment,),
+        # Nothing tells when a text was typed.
+        order=(last.attachment,) if last.attachment else (),
         label=f"upload {last.attachment}" if last.attachment else "typed text",
         late=last.late,
         notes=(note,) if note else (),

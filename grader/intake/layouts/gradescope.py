@@ -6,6 +6,7 @@ Facts, from exports as tools of others read them (there is no public source):
 - ``submission_metadata.yml`` beside the folders is written by Ruby: its keys are the folders' names, those
   below are symbols (``:submitters:``, ``:created_at:``, ``:status:``, ``:history:``), in some exports plain
   words. Submitters have ``:name:``, ``:sid:`` (text in quotes, or a number, or nothing) and ``:email:``.
+- Who is in a group and hands in again, alone or with others, is told of in both submissions.
 - ``:created_at:`` has an offset from UTC, mostly ``Z``.
 - ``:results:`` holds the whole output of the autograder and may be much longer than all the rest.
 - Ruby writes quoted text whose closing quote stands at the start of a line, and a large export may consist of
@@ -128,6 +129,7 @@ def _attempt(
         label=key,
         submitted_at=told.time,
         late=told.late,
+        accounts=tuple("" if _account(p) in shared else _account(p) for p in told.people),
     )
 
 

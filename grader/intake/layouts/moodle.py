@@ -93,10 +93,13 @@ def read(tree: Tree) -> Reading:
 
 
 def _student(students: dict[tuple[str, str], _Student], found: re.Match[str]) -> _Student:
-    login, _, who = composed(found["who"]).rpartition("_")
+    whole = composed(found["who"])
+    # Without a number there may be the place of one.
+    whole = whole.rstrip("_") or whole
+    login, _, who = whole.rpartition("_")
     number = found["number"] or ""
     # A team's number may be a participant's too.
-    key = (number, who if number else composed(found["who"]))
+    key = (number, who if number else whole)
     return students.setdefault(key, _Student(login, who, number))
 
 

@@ -32,6 +32,11 @@ _MONTHS = {
     12: "dec dez des dic ara",
 }
 _MONTH = {start: number for number, starts in _MONTHS.items() for start in starts.split()}
+# A year that comes first is followed by the month everywhere; between points the day comes first.
+_YEAR_FIRST = re.compile(
+    r"(?P<year>\d{4})[-./年] ?(?P<month>\d\d?)[-./月] ?(?P<day>\d\d?)日?\D? *(?P<clock>.+)"
+)
+_POINTS = re.compile(r"(?P<day>\d\d?)\. ?(?P<month>\d\d?)\. ?(?P<year>\d{4}),? +(?P<clock>.+)")
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -58,9 +63,14 @@ def spelled(text: str) -> str:
     """``Oct 5, 2026 1159 PM`` made ``2026-10-05T23:59:00``; empty when it isn't understood.
 
     The month's name may be in another language, before or after the day; hours are of 12 with AM or PM, or
-    of 24. What can be read in two ways, as ``05/10/2026``, is not read.
+    of 24. So are ``2026-10-05 2359`` and ``05.10.2026 2359`` read; what can be read in two ways, as
+    ``05/10/2026``, is not.
     """
-    words = _WORDS.findall(_plain(text))
+    plain = _plain(text)
+    if found := _YEAR_FIRST.fullmatch(plain) or _POINTS.fullmatch(plain):
+        clock = _clock(_WORDS.findall(found["clock"]))
+        return _time(f"{found['year']}-{found['month']:0>2}-{found['day']:0>2}T{clock}:00")
+    words = _WORDS.findall(plain)
     months = [number for word in words if (number := _month(word))]
     years = [i for i, word in enumerate(words) if re.fullmatch(r"(19|20)\d\d", word)]
     if len(months) != 1 or not years:

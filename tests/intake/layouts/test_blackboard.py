@@ -117,3 +117,14 @@ def test_files_that_are_none_of_blackboards_are_told() -> None:
         "notes.py",
         "more/x.py",
     ]
+
+
+def test_files_of_two_assignments_are_told() -> None:
+    files = {}
+    for assignment, user in (("HW_1", "ann"), ("HW_2", "ann"), ("HW_1", "bob_1")):
+        start = f"{assignment}_{user}_attempt_2026-10-05-23-59-00"
+        files |= {f"{start}_x.py": "x = 1\n", f"{start}.txt": f"Name: Someone ({user})\n"}
+    (problem,) = reading_of("blackboard", files).problems
+    assert problem.startswith("there are files of 2 assignments, such as 'HW_1' and 'HW_2'; of each student")
+    one = {name: text for name, text in files.items() if name.startswith("HW_1")}
+    assert reading_of("blackboard", one).problems == ()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support.lms import tree
 
+from grader.intake.layouts.recognition import recognize
 from grader.people import Person
 from tests.intake.layouts.found import keys, names, newest, only, reading_of, text
 
@@ -57,6 +59,20 @@ def test_a_time_that_is_not_understood_is_told() -> None:
         "the time of submission of 2 of 3 attempts is not understood, the first is '05-10-26 11h'; "
         "expected a time like 'Oct 5, 2026 1159 PM'; "
         "which attempt is the newest goes by the files' own dates for Jane Doe"
+    )
+
+
+@pytest.mark.parametrize(
+    "dates", [("05-10-2026 2359", "06-10-2026 0159"), ("2359 Oct 5, 2026", "0159 Oct 6, 2026")]
+)
+def test_a_download_is_known_also_by_times_that_are_not_understood(dates: tuple[str, str]) -> None:
+    files = {f"9-5 - Jane Doe - {date}/a.py": "x" for date in dates} | {f"8-5 - Bob - {dates[0]}/a.py": "x"}
+    assert recognize(tree("week", files | {"index.html": "x"})) == "brightspace"
+    reading = reading_of("brightspace", files)
+    assert keys(reading) == ["8", "9", "9"]
+    assert "the newest goes by the files' own dates for Jane Doe" in reading.problems[0]
+    assert (
+        recognize(tree("week", {"9-5 - Jane - version 2/a.py": "x", "8-5 - Bob - 2026/a.py": "x"})) == "plain"
     )
 
 

@@ -117,6 +117,49 @@ def test_a_link_is_no_code() -> None:
     assert (names(attempt), attempt.notes) == (["link.html"], ())
 
 
+OTHERS = ("coecy_4830_90030_s.py", "dayd_4840_90040_s.py", "elmeve_4850_90050_s.py")
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "student", "name", "late"),
+    [
+        # The name is "Doe_2".
+        ("doe_2_4810_90010_x.py", "4810", "doe_2", "x.py", False),
+        ("doe_2_LATE_4810_90010_x.py", "4810", "doe_2", "x.py", True),
+        ("doe_4810_90010_1_2_x.py", "4810", "doe", "1_2_x.py", False),
+        # Somebody is called so.
+        ("anon_4810_90010_x.py", "4810", "anon", "x.py", False),
+        ("anon_LATE_4810_90010_x.py", "4810", "anon", "x.py", True),
+        ("late_4810_90010_LATE_x.py", "4810", "late", "LATE_x.py", False),
+    ],
+)
+def test_the_other_names_tell_what_is_part_of_a_name(
+    file: str, key: str, student: str, name: str, late: bool
+) -> None:
+    assert recognize(tree("submissions", dict.fromkeys((file, *OTHERS), "x"))) == "canvas"
+    reading = canvas(file, *OTHERS)
+    (attempt,) = [one for one in reading.attempts if one.key == key]
+    assert (attempt.name, names(attempt), attempt.late) == (student, [name], late)
+    assert len(reading.attempts) == 4
+
+
+def test_two_names_that_end_in_one_number_are_two_students() -> None:
+    files = ("doe_5_4810_90010_x.py", "roe_5_4811_90011_x.py", *OTHERS)
+    assert recognize(tree("submissions", dict.fromkeys(files, "x"))) == "canvas"
+    assert keys(canvas(*files)) == ["4810", "4811", "4830", "4840", "4850"]
+
+
+def test_small_ids_of_all_are_ids() -> None:
+    assert keys(canvas("doe_2_110_x.py", "roe_3_111_x.py")) == ["2", "3"]
+
+
+def test_one_number_with_two_names_is_told_and_not_merged() -> None:
+    reading = canvas("ann_4810_90010_x.py", "bob_4810_90011_x.py", *OTHERS)
+    assert keys(reading)[:2] == ["4810 ann", "4810 bob"]
+    (problem,) = reading.problems
+    assert "the number 4810 comes with the names 'ann' and 'bob'" in problem
+
+
 def test_files_that_are_none_of_canvas_are_told() -> None:
     reading = canvas("doejane_48001_910001_a.py", "ann.py", "more/doejane_48001_910002_a.py")
     assert keys(reading) == ["48001"]

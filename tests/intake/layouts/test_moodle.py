@@ -97,6 +97,16 @@ def test_one_number_with_two_names_is_told_and_not_merged() -> None:
     assert problem.startswith("the number 12 comes with the names 'Bob Bell' and 'Team A'")
 
 
+def test_a_team_without_a_number_is_one_whether_there_is_place_for_it_or_not() -> None:
+    files = {
+        "Default group__assignsubmission_file/a.py": "x",
+        "Default group_assignsubmission_file/b.py": "x",
+    }
+    attempt = only(reading_of("moodle", files))
+    assert (attempt.name, names(attempt)) == ("Default group", ["a.py", "b.py"])
+    assert attempt.people[0].id == ""
+
+
 def test_both_unicode_forms_of_a_team_are_one() -> None:
     files = {f"Gru\u0308n_{FILE}/a.py": "x", f"Gr\u00fcn_{FILE}/b.py": "x"}
     assert names(only(reading_of("moodle", files))) == ["a.py", "b.py"]
