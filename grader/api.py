@@ -116,7 +116,7 @@ def check(
         return Checked(check_function(pack, what))
     from grader.batch.runner import Runner
 
-    intake = _collected(pack, what)
+    intake = _collected(pack, what, single=True)
     if len(intake.submissions) > 1:
         raise GraderError(f"{what} holds {len(intake.submissions)} submissions; grade them with grader.grade")
     with Runner(pack) as runner:
@@ -248,10 +248,18 @@ def _pack(exercise: PathLike | None, root: PathLike | None) -> Pack:
     return resolve_pack(named, Path(root) if root is not None else None)
 
 
-def _collected(pack: Pack, *paths: PathLike, layout: str | None = None, roster: Path | None = None) -> Intake:
+def _collected(
+    pack: Pack,
+    *paths: PathLike,
+    layout: str | None = None,
+    roster: Path | None = None,
+    single: bool = False,
+) -> Intake:
     from grader.batch.asking import asked_of
     from grader.intake.collect import collect, require_some
 
-    intake = collect([Path(path) for path in paths], asked_of(pack), layout=layout, roster=roster)
+    intake = collect(
+        [Path(path) for path in paths], asked_of(pack), layout=layout, roster=roster, single=single
+    )
     require_some(intake)
     return intake

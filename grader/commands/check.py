@@ -45,7 +45,7 @@ def check(chosen: argparse.Namespace) -> int:
     from grader.sandbox.levels import require
 
     require(chosen.require_isolation, "--require-isolation LEVEL asks for less")
-    intake = collected(chosen, pack)
+    intake = collected(chosen, pack, single=True)
     terminal = console()
     results: list[Result] = []
     # The runner ends it.

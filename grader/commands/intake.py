@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 WIDE = 1_000
 
 
-def collected(chosen: argparse.Namespace, pack: Pack) -> Intake:
-    """The submissions that a command's paths and options name."""
+def collected(chosen: argparse.Namespace, pack: Pack, *, single: bool = False) -> Intake:
+    """The submissions that a command's paths and options name; ``single`` as for `collect`."""
     from grader.batch.asking import asked_of
     from grader.intake.collect import collect
 
@@ -24,6 +24,7 @@ def collected(chosen: argparse.Namespace, pack: Pack) -> Intake:
         asked_of(pack),
         layout=getattr(chosen, "layout", None),
         roster=getattr(chosen, "roster", None),
+        single=single,
     )
 
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
 from grader.intake.magics import without_calls_of_jupyter
-from grader.intake.modules import Module, find_helpers, is_test
+from grader.intake.modules import Module, find_helpers, is_test, never_loaded
 from grader.intake.notebooks import MAX_NOTEBOOK_BYTES, is_notebook, read_notebook
 from grader.intake.submission import module_name
 from grader.intake.text import MAX_BYTES, Text, decode, tidy
@@ -56,7 +56,7 @@ class Chosen:
         rule: By which rule the file was chosen, in words.
         notes: What the student should know.
         left_out: The files that are not used, each with the reason.
-        rivals: How many others define the entry point as well as the chosen file does.
+        defining: How many files define the entry point themselves; of a notebook and the same as a .py one.
     """
 
     source: str | None
@@ -68,10 +68,15 @@ class Chosen:
     rule: str = ""
     notes: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    rivals: int = 0
+    defining: int = 0
 
 
-def choose(files: Sequence[HandedIn], entry: str, packages: Sequence[str] = ()) -> Chosen:
+Beside = Callable[[str, Collection[str]], Sequence[HandedIn]]
+
+
+def choose(
+    files: Sequence[HandedIn], entry: str, packages: Sequence[str] = (), beside: Beside | None = None
+) -> Chosen:
     """The text that is run, of all files of one attempt.
 
     Python files and notebooks are candidates. The first rule that tells them apart decides: it has the entry
@@ -85,6 +90,8 @@ def choose(files: Sequence[HandedIn], entry: str, packages: Sequence[str] = ()) 
         files: The files, in any order.
         entry: The name of the function or class that is asked for.
         packages: The packages that a submission may import.
+        beside: Gives the files that were not handed in but lie beside, for a text and the names of modules
+            that are never theirs.
     """
     ordered = sorted(files, key=lambda file: (unicodedata.normalize("NFC", file.name), file.name))
     ranked = _ranked(ordered, entry)
@@ -110,13 +117,16 @@ def choose(files: Sequence[HandedIn], entry: str, packages: Sequence[str] = ()) 
             f"{best.name} imports relative to itself (from . …), which works within its package only; hand in"
             f" a solution.py beside the package that imports {entry} from it."
         )
-    rivals = sum(one.defines == best.defines < 2 for one in ranked if one is not best and one is not twin)
+    defining = sum(one.defines < 2 for one in ranked if one is not twin)
     chosen = Chosen(
-        None, read.problem, read.fault, own, best.file, rule=rule, notes=tuple(notes), rivals=rivals
+        None, read.problem, read.fault, own, best.file, rule=rule, notes=tuple(notes), defining=defining
     )
     if read.source is None:
         return _with_left_out(chosen, ranked, ordered, told)
-    helpers = find_helpers(best.file, read.source, module_name(best.name), ordered, packages)
+    near: Sequence[HandedIn] = ()
+    if beside is not None:
+        near = beside(read.source, never_loaded(packages))
+    helpers = find_helpers(best.file, read.source, module_name(best.name), [*ordered, *near], packages)
     chosen = replace(chosen, notes=(*chosen.notes, *helpers.notes))
     if helpers.problem:
         return _with_left_out(
@@ -129,6 +139,11 @@ def choose(files: Sequence[HandedIn], entry: str, packages: Sequence[str] = ()) 
     else:
         chosen = replace(chosen, source=read.source, parts=read.parts)
     used = {module.file.name for module in helpers.modules}
+    if lying := sorted(used & {file.name for file in near}):
+        more = len(lying) - _NAMED
+        shown = ", ".join(lying[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        note = f"{best.name} imports {shown} from its own folder: hand in all of them."
+        chosen = replace(chosen, notes=(*chosen.notes, note))
     return _with_left_out(chosen, ranked, ordered, told, helpers.reasons, used)
 
 

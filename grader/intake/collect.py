@@ -25,7 +25,8 @@ from grader.intake.archives import (
     tree_within,
 )
 from grader.intake.asked import Asked
-from grader.intake.choose import Chosen, choose
+from grader.intake.beside import files_beside
+from grader.intake.choose import Beside, Chosen, choose
 from grader.intake.ids import submission_id, with_suffix
 from grader.intake.layouts.attempts import Attempt, Reading
 from grader.intake.layouts.levels import below, identity, is_work, left, stem, top
@@ -84,7 +85,12 @@ class Intake:
 
 
 def collect(
-    paths: Sequence[Path], asked: Asked, *, layout: str | None = None, roster: Path | None = None
+    paths: Sequence[Path],
+    asked: Asked,
+    *,
+    layout: str | None = None,
+    roster: Path | None = None,
+    single: bool = False,
 ) -> Intake:
     """All submissions in the given paths.
 
@@ -97,6 +103,8 @@ def collect(
         asked: What is asked for.
         layout: The layout of all of them; None to recognize it.
         roster: A CSV file that names everyone in the class.
+        single: A path alone is one student's own work: a file with what it imports from its folder, or a
+            folder or an archive of which one file defines what is asked for.
 
     Raises:
         GraderError: There is no such layout, or the roster can't be read.
@@ -105,7 +113,7 @@ def collect(
         _require_layout(layout)
     # The roster first: when it can't be read, nothing else is worth the wait.
     listed = _listed(roster) if roster is not None else None
-    search = _Search(asked, layout)
+    search = _Search(asked, layout, single=single and len(paths) == 1)
     search.add(paths)
     submissions = _submissions(search, asked)
     missing: tuple[Person, ...] = ()
@@ -160,11 +168,12 @@ def require_some(intake: Intake) -> None:
 
 @dataclass(frozen=True)
 class _Found:
-    """An attempt, its layout, and the path in which it was found."""
+    """An attempt, its layout, the path in which it was found, and what gives the files that lie beside."""
 
     attempt: Attempt
     layout: str
     shown: str
+    beside: Beside | None = None
 
     @property
     def key(self) -> str:
@@ -191,8 +200,9 @@ def _read(tree: Tree, layout: str, entry: str) -> Reading:
 
 
 class _Search:
-    def __init__(self, asked: Asked, layout: str | None) -> None:
+    def __init__(self, asked: Asked, layout: str | None, *, single: bool) -> None:
         self._asked = asked
+        self._single = single
         self._layout = layout
         self._counts = Counts()
         self.found: list[_Found] = []
@@ -261,7 +271,8 @@ class _Search:
         parent = Path(os.path.abspath(path.parent)).name if several and generic else ""  # noqa: PTH100
         name = parent or base
         attempt = Attempt(str(path), name, name, (Person(name),), (HandedIn(path.name, entry),), located=True)
-        self.found.append(_Found(attempt, PLAIN, str(path)))
+        beside = files_beside(path) if self._single else None
+        self.found.append(_Found(attempt, PLAIN, str(path), beside))
 
     def _samples(self, shown: str, open_file: Callable[[], BinaryIO]) -> None:
         self._take(read_samples(open_file, shown, self._asked, self._counts), SAMPLES, shown)
@@ -298,11 +309,18 @@ class _Search:
                 self.left_out += reading.left_out
                 self._tree_at(inner, students=False)
                 return
-            if students and _is_one_students(reading):
-                files = tuple(HandedIn(entry.path, entry) for entry in tree.entries)
+            files = tuple(HandedIn(entry.path, entry) for entry in tree.entries)
+            if (students and _is_one_students(reading)) or (self._single and self._is_own_work(files)):
                 whole = Attempt(WHOLE, tree.name, tree.name, (Person(tree.name),), files, located=True)
                 reading = replace(reading, attempts=(whole,), left_out=())
         self._take(reading, layout, shown)
+
+    def _is_own_work(self, files: Sequence[HandedIn]) -> bool:
+        """Whether these are the files of one: a single one, not in a folder, defines what is asked for."""
+        if len(files) < 2:
+            return False
+        chosen = choose(files, self._asked.entry, self._asked.packages)
+        return chosen.defining == 1 and chosen.file is not None and "/" not in chosen.file.name
 
     def _several_downloads(self, tree: Tree) -> bool:
         """Takes the downloads of platforms of which a folder or an archive consists, where it does."""
@@ -622,7 +640,7 @@ def _submission(found: _Found, attempts: int, asked: Asked) -> tuple[Submission,
     """A submission, what is left out of it, and what the teacher should know of it."""
     attempt = found.attempt
     files, opened = _unpacked(attempt)
-    chosen = choose(files, asked.entry, asked.packages)
+    chosen = choose(files, asked.entry, asked.packages, found.beside)
     path, file = _shown(found, chosen)
     problem, notes = _told(chosen, opened, files)
     one = Submission(
@@ -648,9 +666,9 @@ def _submission(found: _Found, attempts: int, asked: Asked) -> tuple[Submission,
         fault=chosen.fault,
     )
     note = ""
-    if attempt.key == WHOLE and attempt.located and chosen.rivals:
+    if attempt.key == WHOLE and attempt.located and chosen.defining > 1:
         note = (
-            f"{found.shown} is taken for what one student handed in, though {chosen.rivals + 1} of its files "
+            f"{found.shown} is taken for what one student handed in, though {chosen.defining} of its files "
             f"define {asked.entry}; if it is a class, put each file into a folder of its own"
         )
     return one, [*opened.left_out, *chosen.left_out], note

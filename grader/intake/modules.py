@@ -63,6 +63,11 @@ def is_test(name: str) -> bool:
     return _TEST.fullmatch(PurePosixPath(name).name) is not None
 
 
+def never_loaded(packages: Iterable[str]) -> frozenset[str]:
+    """The names that are never a helper's: the standard library's and those of the exercise's packages."""
+    return sys.stdlib_module_names | {package.partition(".")[0] for package in packages}
+
+
 def find_helpers(
     main: HandedIn, text: str, own_name: str, files: Sequence[HandedIn], packages: Iterable[str]
 ) -> Helpers:
@@ -104,7 +109,7 @@ class _Search:
         waiting = [text]
         told: set[str] = set()
         while waiting and not self._problem:
-            tops, words = _mentions(waiting.pop())
+            tops, words = mentions(waiting.pop())
             self._mentioned |= words
             for top in sorted(tops & self._index.keys() - told):
                 told.add(top)
@@ -241,7 +246,7 @@ def _above(name: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _mentions(text: str) -> tuple[set[str], set[str]]:
+def mentions(text: str) -> tuple[set[str], set[str]]:
     """The first parts of names that a text may import, and all parts."""
     joined = unicodedata.normalize("NFKC", text.replace("\\\n", " "))
     named = [name for line in joined.split("\n") if "import" in line for name in _WORD.findall(line)]
