@@ -378,7 +378,6 @@ def _pairs(
         entry = model.entry(changes)
         writes = bool(known[a].overwritten or known[b].overwritten)
         found: dict[str, list[tuple[int, _Row]]] = {}
-        meet = False
         solo = [False, False]
         for name, table in tables.items():
             shown = alone[name]
@@ -386,7 +385,6 @@ def _pairs(
             solo[0] |= bool((shown[a] & ~both).any())
             solo[1] |= bool((shown[b] & ~both).any())
             steps = [s for s in order[name] if both[s]][:TRIES]
-            meet = meet or bool(steps)
             # An answer in an earlier phase is enough.
             needed = not any(found.values())
             found[name] = []
@@ -395,8 +393,8 @@ def _pairs(
                 small = [s for s in table.smallest if both[s] and s != told[0]][: KEPT - 1]
                 rows = [(s, table.pair_row(entry, s, a, b, writes=writes)) for s in small]
                 found[name] = [told, *rows]
-        # Where they never meet, each must show alone; where they do, the two must not look like one of them.
-        if any(found.values()) or (not meet and all(solo)):
+        # Where no answer tells the two together from one of them alone, each must show by itself elsewhere.
+        if any(found.values()) or all(solo):
             kept.append((a, b))
             for name in tables:
                 stored[name].append(found[name])

@@ -39,6 +39,8 @@ class Fit(NamedTuple):
 
 # How many cases may differ from what a pair is foreseen to do there.
 FEW = 2
+# Or one in so many of those that are as foreseen.
+RARE = 10
 # A pair that explains less than this share of what another one explains is no alternative.
 NEAR = 0.8
 
@@ -212,7 +214,7 @@ class Lineup:
         proved = general[chosen] | (
             (stored[chosen] | tally.alone.all(axis=0)) & (2 * tally.fits >= tally.telling)
         )
-        clear = general[chosen] | (tally.open <= FEW)
+        clear = general[chosen] | (tally.open <= np.maximum(FEW, tally.fits // RARE))
         named = np.flatnonzero(sound & proved & clear & (tally.fits > 0))
         if not len(named):
             return []

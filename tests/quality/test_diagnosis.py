@@ -264,6 +264,42 @@ def test_two_mistakes_at_once_are_both_named(pack: Pack, model: StepModel, libra
     assert len(missed) <= len(sample) // 10, missed
 
 
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("epsilon_1e_6", "scaled_by_model_width"),
+        ("epsilon_1e_6", "gelu_erf"),
+        ("epsilon_1e_6", "no_attention_residual"),
+        ("epsilon_outside_root", "scaled_by_model_width"),
+    ],
+    ids="-".join,
+)
+def test_a_mistake_that_shows_on_few_checks_is_named_beside_one_that_shows_on_many(
+    pack: Pack, model: StepModel, library: Misconceptions, pair: tuple[str, str]
+) -> None:
+    found = claims(diagnose(pack, answers(pack, model, library, pair)))
+    assert [sorted(names) for names in found] == [sorted(pair)]
+
+
+@pytest.mark.slow
+def test_most_pairs_of_mistakes_are_recognized(
+    pack: Pack, model: StepModel, library: Misconceptions
+) -> None:
+    chance = random.Random(77)
+    choice = [one for one in library if not one.small and not one.stateful and one.id != "half_precision"]
+    missed, tried = [], 0
+    while tried < 150:
+        pair = sorted(one.id for one in chance.sample(choice, 2))
+        if compose([one for one in choice if one.id in pair]) is None:
+            continue
+        tried += 1
+        found = claims(diagnose(pack, answers(pack, model, library, pair)))
+        # What one of them does to its arguments is told apart from what the other does to values.
+        if not set(itertools.chain(*found)).issuperset(pair):
+            missed.append((pair, found))
+    assert len(missed) <= tried // 5, missed
+
+
 def test_of_three_mistakes_at_once_nothing_else_is_claimed(
     pack: Pack, model: StepModel, library: Misconceptions
 ) -> None:
