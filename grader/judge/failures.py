@@ -87,7 +87,8 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
     if failure.type == "ValueError" and "is read-only" in failure.message:
         return f"It raised {failure.type}{at}{said}. Leave the arguments as they are, and write into a copy."
     if "PermissionError" in (failure.type, *failure.bases):
-        return f"It raised {failure.type}{at}{said}. Files can't be opened here; the arguments are all there is."
+        advice = "Files can't be opened here; the arguments are all there is."
+        return f"It raised {failure.type}{at}{said}. {advice}"
     return f"It raised {failure.type}{at}{said}."
 
 

@@ -282,9 +282,7 @@ def test_a_mistake_that_shows_on_few_checks_is_named_beside_one_that_shows_on_ma
 
 
 @pytest.mark.slow
-def test_most_pairs_of_mistakes_are_recognized(
-    pack: Pack, model: StepModel, library: Misconceptions
-) -> None:
+def test_most_pairs_of_mistakes_are_recognized(pack: Pack, model: StepModel, library: Misconceptions) -> None:
     chance = random.Random(77)
     choice = [one for one in library if not one.small and not one.stateful and one.id != "half_precision"]
     missed, tried = [], 0
