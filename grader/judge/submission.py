@@ -399,8 +399,7 @@ def _sentence(
     passed = sum(c.verdict == "passed" for c in cases)
     full = "Full marks, but " if score >= maximum else ""
     if mistake:
-        mistake = mistake[:1].lower() + mistake[1:]
-        return f"{full}{passed} of {len(cases)} checks passed; the mistake: {mistake}."
+        return f"{full}{passed} of {len(cases)} checks passed. The mistake: {mistake}."
     public = [c for c in counted if c.visibility == "public"]
     if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
         if public[0].verdict != "wrong_value":

@@ -213,11 +213,10 @@ def test_nothing_is_said_to_fit_where_nothing_is_known(pack: Pack) -> None:
 def test_the_verdict_names_the_mistake_where_one_explains_everything(stepped: Pack) -> None:
     one = judged(stepped, KNOWN["no_factor"])
     (record,) = one.diagnoses
-    title = record["title"]
-    assert one.message.endswith(f" checks passed; the mistake: {title[:1].lower()}{title[1:]}.")
-    assert "the mistake:" not in judged(stepped, UNKNOWN["less"]).message
+    assert one.message.endswith(f" checks passed. The mistake: {record['title']}.")
+    assert "The mistake:" not in judged(stepped, UNKNOWN["less"]).message
     raised = [StepOutcome("raised", failure=Failure("ValueError", "no")) for _ in stepped.plans["public"]]
-    assert "the mistake:" not in judged(stepped, {"public": raised}).message
+    assert "The mistake:" not in judged(stepped, {"public": raised}).message
 
 
 @pytest.mark.parametrize("name", ["transposed", "drops_a_row"])
