@@ -131,7 +131,7 @@ class Graded(Sequence[Result]):
         ran, rejudged, kept: How many were run, judged without running them, left as they were.
         warnings: What a teacher should know, a sentence each; with the paths that could not be used.
         left_out: Files that were not used, with the reason.
-        missing: Who of the roster handed in nothing.
+        missing: Who of the class list handed in nothing.
     """
 
     def __init__(self, results: Sequence[Result], run: Run, intake: Intake, folder: Path | None) -> None:
@@ -140,7 +140,7 @@ class Graded(Sequence[Result]):
         self.ran, self.rejudged, self.kept = run.ran, run.rejudged, run.kept
         self.warnings: tuple[str, ...] = (*intake.problems, *intake.notes, *run.warnings)
         self.left_out: tuple[str, ...] = tuple(map(str, intake.left_out))
-        self.missing: tuple[Person, ...] = intake.missing
+        self.missing: tuple[Person, ...] = run.missing
         self._seconds = run.seconds
 
     def __getitem__(self, number):  # type: ignore[no-untyped-def]

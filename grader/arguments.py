@@ -110,7 +110,7 @@ def _exercise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exercise",
         metavar="NAME|PACK",
-        help="exercise by name, or a pack file (default: the only exercise)",
+        help="exercise by name, or a pack file (default: the only exercise, or mlm_forward)",
     )
     _root(parser)
 

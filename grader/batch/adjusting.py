@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import getpass
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import grader
@@ -16,6 +17,7 @@ from grader.batch.stored import Ran
 from grader.batch.who import find
 from grader.errors import GraderError
 from grader.exercise import pack as packs
+from grader.exercise.pack import Pack
 from grader.gradebook.journal import FILE, Entry, Gradebook, Made
 from grader.gradebook.lock import hold
 from grader.intake.submission import Submission
@@ -67,37 +69,71 @@ def adjust(folder: Path, who: str, points: float, reason: str, *, made_by: str =
             f"the reason has {len(said)} characters; at most {MAX_REASON} are kept, so say it shorter"
         )
     with _opened(folder) as (gradebook, class_):
-        before = class_[find(who, [summary.submission for summary in class_.values()]).id]
+        before = _find(who, gradebook, list(class_.values()))
         given = [*gradebook.adjustments().get(before.submission.id, ()), Adjustment(said, points)]
         judged = _judged(gradebook, before, given)
         place = judged[1].place if judged else ""
-        gradebook.adjust(before.submission.id, points, said, made_by or _user(), place)
-        return _written(folder, gradebook, before, judged)
+        note = partial(gradebook.adjust, before.submission.id, points, said, made_by or _user(), place)
+        return _written(folder, gradebook, before, judged, note)
 
 
 def remove(folder: Path, number: int, *, made_by: str = "") -> Adjusted:
     """Take back an adjustment; that it was made stays on record.
+
+    Where that adjustment or another one is damaged it counts from the next run on.
 
     Raises:
         GraderError: There is none of that number, or as for `adjust`.
     """
     with _opened(folder) as (gradebook, class_):
         entry = gradebook.entry(number)
-        before = class_[entry.submission]
-        left = [
-            one.adjustment
-            for one in gradebook.entries()
-            if one.submission == entry.submission and one.number != number and not one.removed_at
-        ]
+        counting = [one for one in gradebook.entries() if one.number != number and not one.removed_at]
+        before = class_.get(entry.submission)
+        if before is None or any(one.damaged for one in [entry, *counting]):
+            # What else counts is not known for certain: it is judged again when it is.
+            gradebook.remove(entry, made_by or _user())
+            gradebook.commit()
+            if before is None:
+                raise GraderError(f"adjustment {number} is taken back; nobody here is {entry.submission}")
+            return Adjusted(before, before)
+        left = [one.adjustment for one in counting if one.submission == entry.submission]
         judged = _judged(gradebook, before, left)
-        gradebook.remove(entry, made_by or _user())
-        return _written(folder, gradebook, before, judged)
+        note = partial(gradebook.remove, entry, made_by or _user())
+        return _written(folder, gradebook, before, judged, note)
 
 
-def entries(folder: Path) -> list[Entry]:
-    """All adjustments that were ever made in a run's folder, by number. Raises GraderError."""
+def entries(folder: Path, who: str = "") -> list[Entry]:
+    """All adjustments that were ever made in a run's folder, by number.
+
+    Args:
+        folder: A run's folder.
+        who: Those of one student alone, as `grader.batch.who.find` takes it.
+
+    Raises:
+        GraderError: The folder holds no gradebook, or the student is not found.
+    """
     with Gradebook(folder, None, reading=True) as gradebook:
-        return gradebook.entries()
+        found = gradebook.entries()
+        if not who:
+            return found
+        # Who is no longer in the class is known by the id.
+        if not any(entry.submission == who for entry in found):
+            who = _find(who, gradebook, [summary for summary, _ in gradebook.summaries()]).submission.id
+        return [entry for entry in found if entry.submission == who]
+
+
+def _find(who: str, gradebook: Gradebook, class_: Sequence[Summary]) -> Summary:
+    """The newest result of a student. Raises GraderError."""
+    try:
+        name = find(who, [summary.submission for summary in class_]).id
+    except GraderError:
+        listed = {key.casefold() for p in gradebook.roster() for key in (p.name, p.id, p.email) if key}
+        if " ".join(who.split()).casefold() in listed:
+            raise GraderError(
+                f"{who!r} is on the class list and handed in nothing; points by hand go to a submission"
+            ) from None
+        raise
+    return next(summary for summary in class_ if summary.submission.id == name)
 
 
 @contextlib.contextmanager
@@ -118,7 +154,9 @@ def _judged(gradebook: Gradebook, before: Summary, given: Sequence[Adjustment]) 
     data = gradebook.pack(before.pack)
     if made is None or not made.submitted or data is None:
         raise _unknown(name, "an earlier version of the grader graded it")
-    pack = packs.loads(data)
+    pack = _loaded(data)
+    if pack is None or pack.id != before.pack:
+        raise _unknown(name, "the pack that is kept is damaged")
     told = json.loads(made.submitted)
     made = replace(made, inputs=inputs_of(told, pack, given))
     with Runner(pack) as runner:
@@ -135,6 +173,15 @@ def _judged(gradebook: Gradebook, before: Summary, given: Sequence[Adjustment]) 
             raise _unknown(name, str(error)) from None
 
 
+def _loaded(data: bytes) -> Pack | None:
+    """A pack; None for bytes that are none any more."""
+    try:
+        return packs.loads(data)
+    except Exception:
+        # Its parser has errors of its own.
+        return None
+
+
 def _unknown(name: str, why: str) -> GraderError:
     return GraderError(
         f"{name} can't be judged again without running it ({why}); nothing was changed: "
@@ -143,17 +190,33 @@ def _unknown(name: str, why: str) -> GraderError:
 
 
 def _written(
-    folder: Path, gradebook: Gradebook, before: Summary, judged: tuple[Result, Made] | None
+    folder: Path,
+    gradebook: Gradebook,
+    before: Summary,
+    judged: tuple[Result, Made] | None,
+    note: Callable[[], None],
 ) -> Adjusted:
-    """Result and adjustment on disk together, and whatever shows them."""
+    """Result and adjustment, which is noted here, on disk together, and whatever shows them."""
     if judged is None:
+        note()
         gradebook.commit()
         return Adjusted(before, before)
     result, made = judged
+    paged = any((folder / path).is_file() for path in files.page_paths(result.submission.id))
+    try:
+        # Who is ended in between leaves no page that tells of other points than the gradebook: one that is
+        # missing is made by the next run.
+        files.remove_pages(folder, result.submission.id)
+    except OSError as error:
+        raise GraderError(
+            f"{error.filename or folder} can't be taken away ({error.strerror}); nothing was changed: check "
+            "the permissions"
+        ) from None
+    note()
     gradebook.add(result, made)
     gradebook.commit()
     try:
-        if any((folder / path).is_file() for path in files.page_paths(result.submission.id)):
+        if paged:
             files.write_pages(folder, result)
     except OSError as error:
         raise GraderError(

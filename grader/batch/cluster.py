@@ -61,7 +61,7 @@ TICK_S = 0.5
 # What Dask workers do is named by text: one that gets a function which it can't import falls silent, and this
 # way it answers with an error. ``given`` are the arguments.
 TASKS = "__import__('grader.batch.tasks', fromlist=['tasks'])"
-DESCRIBE = f"{TASKS}.describe()"
+DESCRIBE = f"{TASKS}.describe(*given)"
 GRADE = f"{TASKS}.grade_job(*given)"
 
 LOGGERS = ("distributed.client", "distributed.core", "distributed.comm", "distributed.batched")
@@ -135,8 +135,8 @@ class _Run:
             "pages": "return" if reports else "none",
             "weak_isolation": weak,
         }
-        mine = describe()
-        self.needed = {name: mine[name] for name in ("grader", "python", "numpy")}
+        mine = describe(self.name)
+        self.needed = {name: mine[name] for name in ("grader", "code", "python", "numpy")}
         self.needed["level"] = "" if weak else "full"
         self.open = set(range(len(jobs)))
         # How many submissions have a result. Jobs are not kept here: the whole class may fill the memory.
@@ -397,7 +397,9 @@ class _Session:
         """Ask all who are there now what they are. Raises GraderError, or _NoSchedulerError."""
 
         async def ask() -> Mapping[str, Any]:
-            told: Mapping[str, Any] = await self._client.run(eval, DESCRIBE, on_error="return")
+            told: Mapping[str, Any] = await self._client.run(
+                eval, DESCRIBE, {"given": [self._run.name]}, on_error="return"
+            )
             return told
 
         try:

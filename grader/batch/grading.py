@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec
 
 import grader
 from grader.batch.interrupts import Interrupts
@@ -23,12 +23,12 @@ from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Execution, Gradebook, Known, Made, place_of
 from grader.gradebook.lock import hold
-from grader.gradebook.roster import settled
+from grader.gradebook.roster import not_submitted, settled
 from grader.intake.ids import with_suffix
 from grader.intake.submission import Submission
 from grader.people import Person
 from grader.report import files
-from grader.result import Adjustment, Result
+from grader.result import Adjustment, Result, SubmissionInfo
 from grader.sandbox.levels import LEVELS, probe
 from grader.summary import Summary
 
@@ -52,6 +52,7 @@ class Run:
         warnings: What the teacher should know about ids and files, a sentence each.
         seconds: How long that took.
         interrupted: The user stopped it; the same command goes on.
+        missing: Who of the class list handed in nothing, in this run or an earlier one.
     """
 
     folder: Path
@@ -62,6 +63,7 @@ class Run:
     seconds: float
     interrupted: bool
     warnings: tuple[str, ...] = ()
+    missing: tuple[Person, ...] = ()
 
     @property
     def graded(self) -> int:
@@ -117,6 +119,7 @@ def grade_class(
     Raises:
         GraderError: The folder can't be used or is in use, a student is not found, or the cluster fails.
     """
+    notify, progress = _heedless(notify), _heedless(progress)
     files.prepare_folder(out, fresh=False)
     with Interrupts() as interrupts, hold(out, "grader grade"):
         lost = _forgotten(out) if fresh else []
@@ -127,12 +130,20 @@ def grade_class(
             plan = _Plan(pack, submissions, gradebook, out, force=force, reports=reports, level=level)
             plan.warnings += lost
             plan.choose(only, faults=faults)
+            plan.warnings += _timeless(pack, submissions)
+            if roster is None and gradebook.roster():
+                plan.warnings.append(
+                    "the class list of an earlier run still tells who handed in nothing; without --roster "
+                    "numbers and addresses are only those that the download tells"
+                )
             gradebook.keep_pack(pack.id, pack.data)
-            if roster is not None:
-                infos = map(info_of, submissions)
-                gradebook.keep_roster(roster if missing is None else settled(roster, missing, infos))
-            work = _Work(plan, gradebook, out, interrupts, progress)
+            absent = missing
+            if roster is not None and absent is None:
+                absent = not_submitted(roster, map(info_of, submissions))
+            _keep_roster(gradebook, roster, absent or ())
             jobs = plan.jobs()
+            doubtful = gradebook.begin() if jobs or plan.kept else False
+            work = _Work(plan, gradebook, out, interrupts, progress, doubtful=doubtful)
             begin = time.monotonic()
             interrupted, failed = False, None
             try:
@@ -147,7 +158,10 @@ def grade_class(
             try:
                 with interrupts.shield():
                     gradebook.commit()
+                    _keep_roster(gradebook, roster, absent or ())
                     gradebook.prune()
+                    if work.settled and not interrupted and failed is None:
+                        gradebook.finish()
             except KeyboardInterrupt:
                 interrupted = True
             except GraderError as error:
@@ -158,6 +172,7 @@ def grade_class(
             try:
                 with shield:
                     summaries = files.write_gradebook(out, gradebook, grader.__version__)
+                    nothing = not_submitted(gradebook.roster(), [one.submission for one in summaries])
             except GraderError as error:
                 raise (failed or error) from None
             if failed is not None:
@@ -171,7 +186,43 @@ def grade_class(
         seconds=seconds,
         interrupted=interrupted,
         warnings=(*plan.warnings, *_few(work.warnings)),
+        missing=tuple(nothing),
     )
+
+
+def _timeless(pack: Pack, submissions: Sequence[Submission]) -> list[str]:
+    """What to know where the course has a deadline and nothing tells who kept it."""
+    late = pack.exercise.grading.get("late")
+    if late is None:
+        return []
+    untold = [one for one in submissions if not one.submitted_at and not one.late]
+    marked = [one for one in submissions if not one.submitted_at and one.late and late.get("marked") is None]
+    told = []
+    if untold and not any(one.late is not None for one in submissions):
+        told.append(
+            f"{len(untold)} of {len(submissions)} submissions do not tell when they were handed in: nothing "
+            "is taken from them for being late"
+        )
+    if marked:
+        told.append(
+            f"{len(marked)} submissions are late by what the platform says, which tells no time; "
+            "grading.late says in marked what that costs, and doesn't so far"
+        )
+    return told
+
+
+def _keep_roster(gradebook: Gradebook, roster: Sequence[Person] | None, absent: Sequence[Person]) -> None:
+    """Keep the class list without those who handed in something that has no result yet.
+
+    Whatever is made of a run that was ended before its time, nobody of them is said to be missing.
+    """
+    if roster is None:
+        return
+    infos: list[SubmissionInfo] = []
+    # Of whom a damaged record was is not known.
+    with contextlib.suppress(GraderError):
+        infos = [summary.submission for summary, _ in gradebook.summaries()]
+    gradebook.keep_roster(settled(roster, absent, infos))
 
 
 @contextlib.contextmanager
@@ -179,6 +230,19 @@ def _unhindered(interrupts: Interrupts) -> Iterator[None]:
     """What an interrupt would find done anyway is done, and the interrupt is over."""
     with contextlib.suppress(KeyboardInterrupt), interrupts.shield():
         yield
+
+
+_Told = ParamSpec("_Told")
+
+
+def _heedless(tell: Callable[_Told, None]) -> Callable[_Told, None]:
+    """The same, whether anybody listens or not: a terminal may be closed, or the reader of a pipe gone."""
+
+    def told(*values: _Told.args, **named: _Told.kwargs) -> None:
+        with contextlib.suppress(OSError):
+            tell(*values, **named)
+
+    return told
 
 
 def _grade(
@@ -275,14 +339,26 @@ class _Plan:
         """How many of those that were chosen need nothing."""
         return sum(task.need == "keep" for task in self.chosen)
 
-    def without_pages(self) -> list[str]:
-        """The ids of those that need nothing but their pages."""
+    @property
+    def whole(self) -> bool:
+        """Nobody was left out, and there are pages."""
+        return self._reports and len(self.chosen) == len(self.tasks)
+
+    def without_pages(self, *, doubtful: bool) -> list[str]:
+        """The ids of those that need nothing but their pages.
+
+        Args:
+            doubtful: A run was ended before its time: pages that it wrote and the results of which it did not
+                keep are of another text or pack.
+        """
         if not self._reports:
             return []
+        kept = [task.submission.id for task in self.chosen if task.need == "keep"]
+        when = self._gradebook.graded_at() if doubtful else {}
         return [
-            task.submission.id
-            for task in self.chosen
-            if task.need == "keep" and files.pages_missing(self._out, task.submission.id)
+            name
+            for name in kept
+            if files.pages_missing(self._out, name) or _written_after(self._out, name, when.get(name))
         ]
 
     def jobs(self) -> Sequence[Job]:
@@ -294,6 +370,11 @@ class _Plan:
                 shared = task.made.text or task.submission.id
                 groups.setdefault((task.need, shared), []).append(task)
         return _Jobs(list(groups.values()), self.adjustments, self._gradebook, reports=self._reports)
+
+
+def _written_after(out: Path, name: str, when: float | None) -> bool:
+    """Whether a page is newer than the result that it should tell of. Raises OSError."""
+    return when is not None and any((out / page).stat().st_mtime > when for page in files.page_paths(name))
 
 
 class _Jobs(Sequence[Job]):
@@ -416,18 +497,27 @@ class _Work:
         out: Path,
         interrupts: Interrupts,
         progress: Callable[[int, int], None],
+        *,
+        doubtful: bool,
     ) -> None:
         self._gradebook = gradebook
         self._out = out
         self._interrupts = interrupts
         self._progress = progress
         self._reports = plan._reports
-        self._unpaged = plan.without_pages()
+        self._unpaged = plan.without_pages(doubtful=doubtful)
+        # A run of a part settles nothing that an earlier one left open.
+        self._settles = plan.whole or not doubtful
         self._open = {task.submission.id: task for task in plan.chosen if task.need != "keep"}
         self._total = len(plan.chosen)
         self.ran = 0
         self.rejudged = 0
         self.warnings: list[str] = []
+
+    @property
+    def settled(self) -> bool:
+        """All that was to be done is done, and nothing is left of an earlier run."""
+        return self._settles and not self._open and not self.warnings
 
     def write_missing_pages(self) -> None:
         """The pages of results that are as they should be."""
@@ -437,6 +527,8 @@ class _Work:
         for name in self._unpaged:
             # A damaged record keeps nobody else from being graded; it is told of at the end.
             try:
+                # In between there is none rather than one of another result.
+                files.remove_pages(self._out, name)
                 result = self._gradebook.result(name)
                 assert result is not None
                 files.write_pages(self._out, result)

@@ -20,6 +20,7 @@ import numpy as np
 import grader
 from grader.batch.jobs import Job
 from grader.batch.process import WorkerEndedError, WorkerProcess
+from grader.batch.surroundings import whole_digest
 from grader.intake.submission import Submission
 from grader.sandbox.levels import probe, why_not_full
 
@@ -27,13 +28,18 @@ from grader.sandbox.levels import probe, why_not_full
 LINGER_S = 120.0
 
 
-@functools.cache
-def describe() -> dict[str, str]:
-    """What of this process and its host has a say in results."""
+@functools.lru_cache(maxsize=16)
+def describe(run: str) -> dict[str, str]:
+    """What of this process and its host has a say in results.
+
+    Args:
+        run: For which run; each has worker processes of its own, which load the code that is there then.
+    """
     level, _layers = probe()
     return {
         "host": socket.gethostname(),
         "grader": grader.__version__,
+        "code": whole_digest()[:12],
         "python": ".".join(platform.python_version_tuple()[:2]),
         "numpy": np.__version__,
         "level": level,
@@ -60,7 +66,7 @@ def grade_job(
     """
     from distributed import Reschedule, get_worker
 
-    about = describe()
+    about = describe(run)
     if unfit(about, needed):
         return "unfit", about, b""
     processes = _processes_of(get_worker())
@@ -102,6 +108,11 @@ def unfit(about: Mapping[str, str], needed: Mapping[str, str]) -> str:
         for name in ("grader", "python", "numpy")
         if about.get(name) != needed[name]
     ]
+    if about.get("grader") == needed["grader"] and about.get("code") != needed.get("code"):
+        wrong.append(
+            f"its grader {needed['grader']} is of other code ({about.get('code', 'none')}, and "
+            f"{needed.get('code', 'none')} is needed)"
+        )
     if needed["level"] and about.get("level") != needed["level"]:
         wrong.append(
             f"it isolates submissions only at the level {about.get('level')}, as {about.get('weak')}"

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import grader
 from grader.commands.shared import OK, USER_FAULT, console, say
@@ -99,7 +99,9 @@ def adjust(chosen: argparse.Namespace) -> int:
     before, after = (
         "no score" if one.score is None else f"{one.score:g}" for one in (done.before, done.after)
     )
-    print(f"{done.after.submission.id}: {before} → {after} of {done.after.max_score:g}")
+    submission = done.after.submission
+    group = f" for each of {', '.join(submission.members)}" if len(submission.members) > 1 else ""
+    print(f"{submission.id}: {before} → {after} of {done.after.max_score:g}{group}")
     return OK
 
 
@@ -109,17 +111,17 @@ def _list_adjustments(chosen: argparse.Namespace) -> int:
 
     from grader.batch import adjusting
 
-    found = adjusting.entries(chosen.folder)
-    if chosen.student:
-        found = [e for e in found if chosen.student.casefold() in e.submission.casefold()]
+    found = adjusting.entries(chosen.folder, chosen.student or "")
     if not found:
         print("no adjustments by hand")
         return OK
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("number", "submission", "points", "reason", "by", ""):
-        table.add_column(column, overflow="fold", justify="right" if column == "points" else "left")
+        justify: Literal["left", "right"] = "right" if column == "points" else "left"
+        # An id is there to be copied.
+        table.add_column(column, overflow="fold", justify=justify, no_wrap=column == "submission")
     for entry in found:
-        gone = "taken back" if entry.removed_at else ""
+        gone = "damaged" if entry.damaged else "taken back" if entry.removed_at else ""
         cells = (str(entry.number), entry.submission, f"{entry.points:+g}", entry.reason, entry.made_by, gone)
         table.add_row(*map(Text, cells))
     console().print(table)
@@ -138,6 +140,7 @@ def export(chosen: argparse.Namespace) -> int:
     _require_gradebook(chosen.folder)
     out: Path = chosen.out or chosen.folder / "exports" / chosen.format
     with Gradebook(chosen.folder, None, reading=True) as gradebook:
+        unfinished = gradebook.unfinished
         submissions = [summary.submission for summary, _ in gradebook.summaries()]
         options = ExportOptions(
             template=chosen.template,
@@ -154,6 +157,11 @@ def export(chosen: argparse.Namespace) -> int:
             done = write(chosen.format, gradebook.newest(), folder, options)
             if folder != out:
                 done = replace(done, paths=_as_file(done.paths, out, chosen.format))
+    if unfinished:
+        say(
+            "the run that grades this class was ended before its time, or is still at work; whoever has no "
+            "result yet is not in this export"
+        )
     for warning in done.warnings:
         say(warning)
     if chosen.format == "github":

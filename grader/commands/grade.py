@@ -63,6 +63,8 @@ def grade(chosen: argparse.Namespace) -> int:
         )
     for warning in run.warnings:
         say(warning)
+    if run.missing:
+        say(f"{len(run.missing)} of the class list handed in nothing")
     faults = [r.submission.id for r in run.summaries if r.status == "grader_fault"]
     if chosen.json:
         print_json(_document(pack, intake, run, out, faults))
@@ -87,8 +89,6 @@ def _tell(intake: Intake) -> None:
         say(f"left out {left}")
     if len(intake.left_out) > MAX_LEFT_OUT:
         say(f"left out {len(intake.left_out) - MAX_LEFT_OUT} more files; grader intake lists them all")
-    if intake.missing:
-        say(f"{len(intake.missing)} of the roster handed in nothing")
 
 
 def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]
         "kept": run.kept,
         "counts": counts,
         "faults": faults,
-        "missing": [vars(person) for person in intake.missing],
+        "missing": [vars(person) for person in run.missing],
         "alike": [group.to_dict() for group in twins(r.submission for r in run.summaries)],
         "layouts": list(intake.layouts),
         "problems": list(intake.problems),

@@ -11,8 +11,8 @@ from grader.errors import GraderError
 
 FILE = "gradebook.sqlite"
 
-# The form of the tables. 0 is that of before forms were counted: results alone.
-VERSION = 2
+# The form of the tables. 0 is that of before forms were counted: results alone. 3 has seals.
+VERSION = 3
 # "grdr", in the file's header: what else is called like our file is told from it.
 APPLICATION = 0x67726472
 
@@ -37,9 +37,6 @@ _TABLES = (
     "CREATE INDEX by_submission ON results (submission, number)",
 )
 
-# What a result was made of, beside the pack: NULL in those that an earlier version wrote.
-_ADDED = ("text", "execution_digest", "inputs", "submitted", "judged_by", "checksum")
-
 _ADDED_TABLES = (
     """CREATE TABLE executions (
         text TEXT PRIMARY KEY,
@@ -60,6 +57,26 @@ _ADDED_TABLES = (
     )""",
     "CREATE TABLE roster (number INTEGER PRIMARY KEY, person TEXT NOT NULL)",
 )
+
+# What a result was made of beside the pack, and seals, which are checksums of rows: NULL in those that an
+# earlier version wrote.
+_ADDED = {
+    "results": (
+        "summary",
+        "text",
+        "execution_digest",
+        "inputs",
+        "submitted",
+        "judged_by",
+        "checksum",
+        "seal",
+    ),
+    "adjustments": ("seal",),
+    "roster": ("seal",),
+}
+
+# What SQLite's module raises; its messages may quote damaged text.
+ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 
 def open_to_write(path: Path, exercise: str | None) -> sqlite3.Connection:
@@ -90,7 +107,7 @@ def open_to_write(path: Path, exercise: str | None) -> sqlite3.Connection:
             _bring_up_to_date(db, path)
         if exercise is not None:
             db.execute("INSERT OR IGNORE INTO about VALUES ('exercise', ?)", (exercise,))
-    except sqlite3.Error as error:
+    except ERRORS as error:
         db.close()
         raise fault(path, error) from None
     except GraderError:
@@ -112,6 +129,7 @@ def open_to_read(path: Path, exercise: str | None) -> sqlite3.Connection:
         try:
             if not _tables(db, path):
                 raise GraderError(f"{path} is empty; the run that made it was ended before it began")
+            _check(db, path)
             _check_exercise(db, path, exercise)
             if _version(db) < VERSION:
                 copy = sqlite3.connect(":memory:", isolation_level=None)
@@ -119,10 +137,13 @@ def open_to_read(path: Path, exercise: str | None) -> sqlite3.Connection:
                 db.close()
                 db = copy
                 _bring_up_to_date(db, path)
+            # All that is read is of one moment, whatever a run writes meanwhile.
+            db.execute("BEGIN")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except BaseException:
             db.close()
             raise
-    except sqlite3.Error as error:
+    except ERRORS as error:
         raise fault(path, error) from None
     return db
 
@@ -165,8 +186,13 @@ def _tables(db: sqlite3.Connection, path: Path) -> set[str]:
 
 
 def _check(db: sqlite3.Connection, path: Path) -> None:
-    """Look at every page: what is written into a damaged file may be lost, and may take more with it."""
-    (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    """Look at every page: what is written into a damaged file may be lost, and may take more with it.
+
+    Raises:
+        GraderError: The file is damaged.
+    """
+    # The quick check leaves out whether index and table agree on whose results they are.
+    (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
         raise damaged(path, str(found).replace("\n", " "))
 
@@ -189,12 +215,13 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path) -> None:
         if not present or _version(db) < VERSION:
             for statement in () if present else _TABLES:
                 db.execute(statement)
-            columns = {row[1] for row in db.execute("PRAGMA table_info(results)")}
-            for name in ("summary", *_ADDED):
-                if name not in columns:
-                    db.execute(f"ALTER TABLE results ADD COLUMN {name} TEXT")
-            for statement in _ADDED_TABLES:
+            for statement in _ADDED_TABLES if _version(db) < 2 else ():
                 db.execute(statement)
+            for table, added in _ADDED.items():
+                columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+                for name in added:
+                    if name not in columns:
+                        db.execute(f"ALTER TABLE {table} ADD COLUMN {name} TEXT")
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
@@ -216,8 +243,10 @@ def _pragma(db: sqlite3.Connection, name: str) -> int:
 # --- Faults ---------------------------------------------------------------------------------------
 
 
-def fault(path: Path, error: sqlite3.Error) -> GraderError:
+def fault(path: Path, error: Exception) -> GraderError:
     """What went wrong, what is kept, and what to do."""
+    if isinstance(error, UnicodeDecodeError):
+        return damaged(path, "a text in it can't be read")
     kind = str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_").partition("_")[0]
     if kind == "FULL":
         return GraderError(f"{path} can't be written: the disk is full; {KEPT}: make room and {GO_ON}")

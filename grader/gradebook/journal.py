@@ -10,7 +10,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -26,18 +26,19 @@ from grader.summary import Outline, Record, Summary
 # Seconds: writing each result on its own takes as long as making its pages.
 COMMIT_EVERY = 0.1
 
-_INSERT = (
-    "INSERT INTO results (submission, digest, pack, status, score, graded_at, place, record, summary, text, "
-    "execution_digest, inputs, submitted, judged_by, checksum) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# What the seal of a result covers: all but the record, which the checksum covers.
+_ROW = (
+    "submission, digest, pack, status, score, graded_at, place, summary, text, execution_digest, inputs, "
+    "submitted, judged_by, checksum"
 )
+_INSERT = f"INSERT INTO results ({_ROW}, seal, record) VALUES ({'?, ' * 15}?)"
 _INSERT_EXECUTION = (
     "INSERT OR REPLACE INTO executions (text, execution_digest, source, execution) VALUES (?, ?, ?, ?)"
 )
-_INSERT_ENTRY = (
-    "INSERT INTO adjustments (submission, place, points, reason, made_by, made_at, removes) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
+_ENTRY = "submission, place, points, reason, made_by, made_at, removes"
+_INSERT_ENTRY = f"INSERT INTO adjustments ({_ENTRY}, seal) VALUES ({'?, ' * 7}?)"
+# A key of the table about, there while a run is at work or was ended before its time.
+_AT_WORK = "at work"
 _NEWEST = "SELECT submission, max(number) FROM results GROUP BY submission ORDER BY submission"
 _NUMBERS = "SELECT max(number) FROM results GROUP BY submission"
 
@@ -102,6 +103,7 @@ class Entry:
         place: As `Made.place`.
         made_by, made_at: Who wrote it down and when, in seconds since 1970.
         removed_by, removed_at: Who removed it; empty and 0 while it counts.
+        damaged: What the file says of it is not what was written.
     """
 
     number: int
@@ -113,6 +115,7 @@ class Entry:
     made_at: float
     removed_by: str = ""
     removed_at: float = 0.0
+    damaged: bool = False
 
     @property
     def adjustment(self) -> Adjustment:
@@ -158,8 +161,12 @@ class Gradebook:
         self._entries: list[tuple[object, ...]] = []
         self._written_at = -math.inf
         self._failed = False
+        self._reading = reading
         opened = database.open_to_read if reading else database.open_to_write
         self._db = opened(self.path, exercise)
+        # Text that is damaged is told by its seal, whatever bytes it is of.
+        self._db.text_factory = lambda data: data.decode("utf-8", "replace")
+        self._file = None if reading else _identity(self.path)
 
     def __enter__(self) -> Gradebook:
         return self
@@ -188,25 +195,23 @@ class Gradebook:
         summary = record.summary
         submission = summary.submission
         made = made or Made(place_of(submission.path))
-        self._results.append(
-            (
-                submission.id,
-                submission.digest,
-                summary.pack,
-                summary.status,
-                summary.score,
-                time.time(),
-                made.place,
-                record.text,
-                summary.to_json(),
-                made.text,
-                made.execution_digest,
-                made.inputs,
-                one_line(made.submitted),
-                __version__,
-                _checksum(record.text.encode()),
-            )
+        row = (
+            submission.id,
+            submission.digest,
+            summary.pack,
+            summary.status,
+            None if summary.score is None else float(summary.score),
+            time.time(),
+            made.place,
+            summary.to_json(),
+            made.text,
+            made.execution_digest,
+            made.inputs,
+            one_line(made.submitted),
+            __version__,
+            _checksum(record.text.encode()),
         )
+        self._results.append((*row, _seal(row), record.text))
         if execution is not None and made.text:
             source = zlib.compress(execution.source.encode("utf-8", "surrogatepass"))
             self._executions.append((made.text, made.execution_digest, source, execution.gave))
@@ -214,22 +219,47 @@ class Gradebook:
             self.commit()
 
     def commit(self) -> None:
-        """Write what was added to disk, all of it or nothing."""
-        if not self._results and not self._entries:
-            return
+        """Write what was added to disk, all of it or nothing.
+
+        Raises:
+            GraderError: It can't be written, or the file is not where it was.
+        """
+        if self._results or self._entries:
+            self._write()
+        if self._file is not None and _identity(self.path) != self._file:
+            # Or another run's folder would get the pages and tables of this one.
+            self._failed = True
+            raise GraderError(
+                f"{self.path} was moved, deleted or replaced by another program while results were written; "
+                "where it was moved, what was graded is kept in it, and the same command goes on with that "
+                "folder as --out"
+            )
+
+    def _write(self) -> None:
+        begun = False
         try:
             self._db.execute("BEGIN IMMEDIATE")
+            begun = True
             self._db.executemany(_INSERT, self._results)
             self._db.executemany(_INSERT_EXECUTION, self._executions)
             self._db.executemany(_INSERT_ENTRY, self._entries)
             self._db.execute("COMMIT")
         except BaseException as error:
-            # What is not known to be on disk is kept for the next try; in the worst case it is there twice.
-            self._undo()
-            if not isinstance(error, sqlite3.Error):
+            told = isinstance(error, sqlite3.Error)
+            if begun and not told and not self._db.in_transaction:
+                # An interrupt that came when all was on disk: the next try would write it twice.
+                self._forget()
+            else:
+                self._undo()
+            if not told:
                 raise
             self._failed = True
+            assert isinstance(error, sqlite3.Error)
             raise database.fault(self.path, error) from None
+        self._forget()
+
+    def _forget(self) -> None:
+        """What was added is written."""
         self._results.clear()
         self._executions.clear()
         self._entries.clear()
@@ -243,6 +273,8 @@ class Gradebook:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
         """What is written within is written at once, all of it or nothing."""
+        if self._reading:
+            raise GraderError(f"{self.path} can't be written: it was opened to be read")
         self.commit()
         try:
             self._db.execute("BEGIN IMMEDIATE")
@@ -255,6 +287,24 @@ class Gradebook:
             self._undo()
             raise
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a run is at work, or was ended before its time. Raises GraderError."""
+        return bool(self._all("SELECT 1 FROM about WHERE key = ?", _AT_WORK))
+
+    def begin(self) -> bool:
+        """Note that a run is at work; whether an earlier one has not come to its end. Raises GraderError."""
+        if self.unfinished:
+            return True
+        with self._changing():
+            self._db.execute("INSERT INTO about VALUES (?, '1')", (_AT_WORK,))
+        return False
+
+    def finish(self) -> None:
+        """Note that all that runs have begun is done. Raises GraderError."""
+        with self._changing():
+            self._db.execute("DELETE FROM about WHERE key = ?", (_AT_WORK,))
+
     def keep_pack(self, identifier: str, data: bytes) -> None:
         """Keep a pack, so that what was judged by it can be judged again without the exercise at hand."""
         if not self._all("SELECT 1 FROM packs WHERE id = ?", identifier):
@@ -263,12 +313,15 @@ class Gradebook:
 
     def keep_roster(self, people: Sequence[Person]) -> None:
         """Keep the class list, in place of an earlier one."""
-        if list(people) == self.roster():
-            return
-        rows = [(one_line(json.dumps(vars(person), ensure_ascii=False)),) for person in people]
+        # One that is damaged is replaced like any other.
+        with contextlib.suppress(GraderError):
+            if list(people) == self.roster():
+                return
+        texts = [one_line(json.dumps(vars(person), ensure_ascii=False)) for person in people]
         with self._changing():
             self._db.execute("DELETE FROM roster")
-            self._db.executemany("INSERT INTO roster (person) VALUES (?)", rows)
+            rows = [(text, _seal((text,))) for text in texts]
+            self._db.executemany("INSERT INTO roster (person, seal) VALUES (?, ?)", rows)
 
     def prune(self) -> None:
         """Forget executions and packs to which no newest result goes back."""
@@ -284,17 +337,25 @@ class Gradebook:
     # --- What was graded --------------------------------------------------------------------------
 
     def graded(self) -> dict[str, Known]:
-        """What is known of each submission's newest result.
+        """What is known of each submission's newest result; of a damaged row too little to keep it.
 
         Raises:
             GraderError: The file is damaged.
         """
         self.commit()
-        rows = self._all(
-            "SELECT submission, digest, pack, status, place, text, execution_digest, inputs FROM results "
-            f"WHERE number IN ({_NUMBERS})"
-        )
-        return {row[0]: Known(*row[1:5], *[value or "" for value in row[5:]]) for row in rows}
+        known = {}
+        for *row, seal in self._each(f"SELECT {_ROW}, seal FROM results WHERE number IN ({_NUMBERS})"):
+            name, digest, pack, status, _score, _at, place, _summary, *made = row[:11]
+            if seal is not None and seal != _seal(row):
+                known[name] = Known("", pack, status, place)
+            else:
+                known[name] = Known(digest, pack, status, place, *[value or "" for value in made])
+        return known
+
+    def graded_at(self) -> dict[str, float]:
+        """When each submission's newest result was added, in seconds since 1970. Raises GraderError."""
+        self.commit()
+        return dict(self._all(f"SELECT submission, graded_at FROM results WHERE number IN ({_NUMBERS})"))
 
     def newest(self) -> Iterator[Result]:
         """The newest result of each submission, by id.
@@ -312,14 +373,19 @@ class Gradebook:
         return self._result(submission, number) if number is not None else None
 
     def made(self, submission: str) -> Made | None:
-        """Of what the newest result of a submission was made. Raises GraderError."""
+        """Of what the newest result of a submission was made; of a damaged row only its place.
+
+        Raises:
+            GraderError: The file is damaged.
+        """
         self.commit()
         rows = self._all(
-            "SELECT place, text, execution_digest, inputs, submitted FROM results "
-            "WHERE submission = ? ORDER BY number DESC LIMIT 1",
-            submission,
+            f"SELECT {_ROW}, seal FROM results WHERE submission = ? ORDER BY number DESC LIMIT 1", submission
         )
-        return Made(rows[0][0], *[value or "" for value in rows[0][1:]]) if rows else None
+        if not rows:
+            return None
+        *row, seal = rows[0]
+        return Made(row[6], *[value or "" for value in row[8:12]] if _intact(submission, row, seal) else ())
 
     def lines(self) -> Iterator[str]:
         """The records of `newest` as lines of JSON, not parsed.
@@ -341,8 +407,8 @@ class Gradebook:
         """
         outlines: dict[str, Outline] = {}
         for name, number in self._newest():
-            ((text,),) = self._all("SELECT CAST(summary AS BLOB) FROM results WHERE number = ?", number)
-            summary = _summary(text)
+            *row, seal = self._one(name, number, f"{_ROW}, seal")
+            summary = _summary(row[7]) if _intact(name, row, seal) else None
             if summary is None or summary.outline not in outlines:
                 result = self._result(name, number)
                 summary = Summary.of(result)
@@ -398,16 +464,18 @@ class Gradebook:
 
     def pack(self, identifier: str) -> bytes | None:
         """The data of a pack; None when it is not kept. Raises GraderError."""
-        rows = self._all("SELECT data FROM packs WHERE id = ?", identifier)
+        rows = self._all("SELECT CAST(data AS BLOB) FROM packs WHERE id = ?", identifier)
         return bytes(rows[0][0]) if rows else None
 
     def roster(self) -> list[Person]:
         """The class list of the last run that had one; may be empty. Raises GraderError."""
         try:
-            return [
-                Person.from_dict(json.loads(text))
-                for (text,) in self._all("SELECT person FROM roster ORDER BY number")
-            ]
+            people = []
+            for text, seal in self._all("SELECT person, seal FROM roster ORDER BY number"):
+                if seal is not None and seal != _seal((text,)):
+                    raise ValueError("its checksum is another")
+                people.append(Person.from_dict(json.loads(text)))
+            return people
         except (ValueError, TypeError, AttributeError) as error:
             raise GraderError(
                 f"{self.path}: the class list is damaged ({error}); grade again with --roster FILE"
@@ -417,14 +485,13 @@ class Gradebook:
 
     def adjust(self, submission: str, points: float, reason: str, made_by: str, place: str = "") -> None:
         """Note down points that a teacher gives or takes; on disk with the next result, or after `commit`."""
-        self._entries.append(
-            (submission, place, points, one_line(reason), one_line(made_by), time.time(), None)
-        )
+        row = (submission, place, float(points), one_line(reason), one_line(made_by), time.time(), None)
+        self._entries.append((*row, _seal(row)))
 
     def remove(self, entry: Entry, made_by: str) -> None:
         """Note down that an adjustment counts no more; on disk with the next result, or after `commit`."""
-        now = time.time()
-        self._entries.append((entry.submission, entry.place, 0.0, "", one_line(made_by), now, entry.number))
+        row = (entry.submission, entry.place, 0.0, "", one_line(made_by), time.time(), entry.number)
+        self._entries.append((*row, _seal(row)))
 
     def entry(self, number: int) -> Entry:
         """An adjustment that counts.
@@ -446,18 +513,31 @@ class Gradebook:
     def entries(self) -> list[Entry]:
         """All adjustments that were ever made, by number. Raises GraderError."""
         self.commit()
-        columns = "a.number, a.submission, a.place, a.points, a.reason, a.made_by, a.made_at"
-        rows = self._all(
-            f"SELECT {columns}, coalesce(min(r.made_by), ''), coalesce(min(r.made_at), 0.0) "
-            "FROM adjustments AS a LEFT JOIN adjustments AS r ON r.removes = a.number "
-            "WHERE a.removes IS NULL GROUP BY a.number ORDER BY a.number"
-        )
-        return [Entry(*row) for row in rows]
+        found: dict[int, Entry] = {}
+        rows = self._all(f"SELECT number, {_ENTRY}, seal FROM adjustments ORDER BY number")
+        for number, *row, seal in rows:
+            *told, removes = row
+            damaged = seal is not None and seal != _seal(row)
+            if removes is None or damaged:
+                found[number] = replace(Entry(number, *told), damaged=damaged)
+            elif removes in found and not found[removes].removed_at:
+                found[removes] = replace(found[removes], removed_by=told[4], removed_at=told[5])
+        return list(found.values())
 
     def adjustments(self) -> dict[str, tuple[Adjustment, ...]]:
-        """The adjustments that count, by the submission's id. Raises GraderError."""
+        """The adjustments that count, by the submission's id.
+
+        Raises:
+            GraderError: One of them is damaged.
+        """
         given: dict[str, tuple[Adjustment, ...]] = {}
         for entry in self.entries():
+            if entry.damaged and not entry.removed_at:
+                raise GraderError(
+                    f"{self.path}: the adjustment {entry.number}, as it seems of {entry.submission}, is "
+                    "damaged (its checksum is another); all else is kept: take it back with grader adjust "
+                    f"{self.path.parent} --remove {entry.number}, then make it anew"
+                )
             if not entry.removed_at:
                 given[entry.submission] = (*given.get(entry.submission, ()), entry.adjustment)
         return given
@@ -470,15 +550,25 @@ class Gradebook:
         return self._all(_NEWEST)
 
     def _record(self, name: str, number: int) -> str:
-        ((data, checksum),) = self._all(
-            "SELECT CAST(record AS BLOB), checksum FROM results WHERE number = ?", number
-        )
-        if checksum is not None and checksum != _checksum(bytes(data)):
-            raise self._damaged(name, "its checksum is another")
+        data, *row, seal = self._one(name, number, f"CAST(record AS BLOB), {_ROW}, seal")
+        checksum = row[-1]
         try:
-            return bytes(data).decode()
-        except UnicodeDecodeError as error:
+            if checksum is not None and checksum != _checksum(bytes(data)):
+                raise self._damaged(name, "its checksum is another")
+            text = bytes(data).decode()
+            # Where all beside the record is as it was written, it says whose the record is.
+            if not _intact(name, row, seal) and (found := json.loads(text)["submission"]["id"]) != name:
+                raise self._damaged(name, f"it is of {found}")
+        except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(name, error) from None
+        return text
+
+    def _one(self, name: str, number: int, columns: str) -> Any:
+        """A result's row. Raises GraderError."""
+        rows = self._all(f"SELECT {columns} FROM results WHERE number = ?", number)
+        if not rows:
+            raise self._damaged(name, "its row is gone")
+        return rows[0]
 
     def _result(self, name: str, number: int) -> Result:
         try:
@@ -493,9 +583,13 @@ class Gradebook:
         )
 
     def _all(self, statement: str, *values: object) -> list[Any]:
+        return list(self._each(statement, *values))
+
+    def _each(self, statement: str, *values: object) -> Iterator[Any]:
+        """Rows as they are read, without holding all of them. Raises GraderError."""
         try:
-            return self._db.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
+            yield from self._db.execute(statement, values)
+        except database.ERRORS as error:
             raise database.fault(self.path, error) from None
 
     def close(self) -> None:
@@ -518,11 +612,29 @@ def _checksum(data: bytes) -> str:
     return f"{zlib.crc32(data):08x}"
 
 
+def _seal(row: Sequence[object]) -> str:
+    """The checksum of a row's values; damage may have made bytes of any of them."""
+    return _checksum(json.dumps(list(row), default=repr).encode())
+
+
+def _intact(name: str, row: Sequence[object], seal: object) -> bool:
+    """Whether a result's row, but for its record, is as it was written, and that of a submission."""
+    return row[0] == name and (seal is None or seal == _seal(row))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _summary(data: object) -> Summary | None:
     """The summary; None when there is none, as in gradebooks of earlier versions, or it is damaged."""
-    if not isinstance(data, bytes):
+    if not isinstance(data, str):
         return None
     try:
-        return Summary.from_json(data.decode())
+        return Summary.from_json(data)
     except (ValueError, KeyError, TypeError):
         return None

@@ -51,6 +51,8 @@ __all__ = ["Asked", "Intake", "collect", "require_some"]
 
 PLAIN = "plain"
 SAMPLES = "samples"
+# What a spreadsheet writes; only what is named by itself is told by it.
+TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls", ".ods"})
 # A file of samples within an archive has to be in memory as a whole.
 MAX_SAMPLES_FILE = 1 << 30
 MAX_NOTES = 5
@@ -248,6 +250,9 @@ class _Search:
                 return ""
         except (OSError, ValueError) as error:
             self.problems.append(f"{path} can't be looked at: {getattr(error, 'strerror', None) or error}")
+            return ""
+        if path.suffix.lower() in TABLES and path.is_file():
+            self.problems.append(f"{path} is a table and no submission; a class list is named with --roster")
             return ""
         if is_samples(path.name) or (self._layout == SAMPLES and not path.name.lower().endswith(".zip")):
             return "samples"

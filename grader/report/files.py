@@ -62,8 +62,6 @@ def _is_empty_folder_of_ours(path: Path) -> bool:
 
 
 def _remove_earlier(folder: Path) -> None:
-    for name in (GRADEBOOK, f"{GRADEBOOK}-wal", f"{GRADEBOOK}-shm"):
-        (folder / name).unlink(missing_ok=True)
     for name in (RESULTS, CSV, INDEX):
         (folder / name).unlink(missing_ok=True)
         _unfinished(folder / name).unlink(missing_ok=True)
@@ -71,6 +69,9 @@ def _remove_earlier(folder: Path) -> None:
         for page in (folder / name).glob("*.html"):
             page.unlink()
     remove_unfinished(folder)
+    # The gradebook goes last: by it the folder is known as ours, also where this is ended half-way.
+    for name in (f"{GRADEBOOK}-wal", f"{GRADEBOOK}-shm", GRADEBOOK):
+        (folder / name).unlink(missing_ok=True)
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -127,7 +128,7 @@ def write_class(
     Raises:
         GraderError: They can't be written.
     """
-    _write_class(folder, jsonl(results), class_rows(results), version, missing, None)
+    _write_class(folder, jsonl(results), class_rows(results), version, missing)
 
 
 def write_gradebook(
@@ -146,7 +147,7 @@ def write_gradebook(
     """
     rows = list(gradebook.summaries())
     missing = not_submitted(gradebook.roster(), [summary.submission for summary, _ in rows])
-    _write_class(folder, gradebook.lines(), rows, version, missing, changes)
+    _write_class(folder, gradebook.lines(), rows, version, missing, changes, unfinished=gradebook.unfinished)
     return [summary for summary, _ in rows]
 
 
@@ -156,7 +157,9 @@ def _write_class(
     rows: Sequence[ClassRow],
     version: str,
     missing: Sequence[Person],
-    changes: Changes | None,
+    changes: Changes | None = None,
+    *,
+    unfinished: bool = False,
 ) -> None:
     told = changes.to_dict() if changes is not None else None
     try:
@@ -164,7 +167,7 @@ def _write_class(
         # Excel takes a CSV without a byte order mark for the system's own encoding.
         table = gradebook_csv([summary for summary, _ in rows], missing)
         _write(folder / CSV, [f"\ufeff{table}".encode()])
-        page = page_of_rows(rows, version=version, missing=missing, changes=told)
+        page = page_of_rows(rows, version=version, missing=missing, changes=told, unfinished=unfinished)
         _write(folder / INDEX, [page.encode()])
     except OSError as error:
         raise GraderError(

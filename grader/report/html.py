@@ -75,6 +75,7 @@ def page_of_rows(
     version: str = "",
     missing: Iterable[Person] = (),
     changes: Mapping[str, Any] | None = None,
+    unfinished: bool = False,
 ) -> str:
     """The same from the short form of the records.
 
@@ -84,8 +85,10 @@ def page_of_rows(
         version: As for `class_page`.
         missing: Those of the roster who handed in nothing.
         changes: What another pack has changed, as `grader.gradebook.changes.Changes.to_dict` gives it.
+        unfinished: The run has not come to its end.
     """
-    return _render("class.html", class_view(rows, title, version, missing, changes))
+    view = class_view(rows, title, version, missing, changes)
+    return _render("class.html", view | {"unfinished": unfinished})
 
 
 def validation_page(validation: Validation) -> str:

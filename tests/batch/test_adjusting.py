@@ -169,7 +169,10 @@ def test_what_says_nothing_is_refused_and_nothing_is_changed(top: Path) -> None:
         "DELETE FROM executions",
         "UPDATE executions SET execution = x'00'",
         "DELETE FROM packs",
+        "UPDATE packs SET data = x'00'",
+        "UPDATE packs SET data = data || x'00'",
         "UPDATE results SET submitted = NULL",
+        "UPDATE results SET submitted = replace(submitted, 'ann', 'bnn')",
     ],
 )
 def test_what_can_not_be_judged_without_running_is_told(top: Path, damage: str) -> None:
@@ -189,3 +192,73 @@ def test_without_pages_none_are_made(top: Path) -> None:
         page.unlink()
     adjust(top / "out", "ann", -1.0, "copied")
     assert not list((top / "out").glob("*/ann.html"))
+
+
+def test_who_is_stopped_in_between_leaves_no_page_that_tells_of_other_points(
+    pack: Pack, top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = top / "out"
+    grade(pack, top)
+    full = scores(top)["ann"]
+    assert full is not None
+
+    def stopped(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    pages = [out / "students" / "ann.html", out / "teacher" / "ann.html"]
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.report.files.write_pages", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            adjust(out, "ann", -1.5, "copied from bob")
+    assert scores(top)["ann"] == full - 1.5 and len(entries(out)) == 1
+    assert not any(page.exists() for page in pages)
+    # Before it is in the gradebook nothing tells of it, and nothing is lost.
+    with monkeypatch.context() as patch:
+        patch.setattr(Gradebook, "add", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            adjust(out, "bob", -1.5, "copied from ann")
+    again = grade(pack, top)
+    assert again.ran == 0 and again.kept + again.rejudged == 3
+    assert all("Copied from bob" in page.read_text("utf-8") for page in pages)
+    noted = [entry.submission for entry in entries(out)]
+    for name in ("students", "teacher"):
+        told = "Copied from ann" in (out / name / "bob.html").read_text("utf-8")
+        assert told == ("bob" in noted)
+
+
+def test_a_page_that_can_not_be_taken_away_changes_nothing(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = scores(top)
+
+    def refused(*given: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(top / "out" / "students" / "ann.html"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.report.files.remove_pages", refused)
+        with pytest.raises(GraderError, match=r"ann\.html can't be taken away .*nothing was changed"):
+            adjust(top / "out", "ann", -1.0, "copied")
+    assert scores(top) == before and entries(top / "out") == []
+
+
+def test_what_is_damaged_is_taken_back_and_counts_from_the_next_run_on(pack: Pack, top: Path) -> None:
+    out = top / "out"
+    grade(pack, top)
+    full = scores(top)["ann"]
+    assert full is not None
+    adjust(out, "ann", -2.0, "copied")
+    adjust(out, "ann", -0.5, "late")
+    adjust(out, "bob", 0.25, "drawing")
+    with closing(sqlite3.connect(out / "gradebook.sqlite")) as db, db:
+        db.execute("UPDATE adjustments SET points = -2.5 WHERE number = 1")
+        db.execute("UPDATE adjustments SET submission = 'nobody' WHERE number = 3")
+    for use in (lambda: grade(pack, top), lambda: adjust(out, "ann", 1.0, "why")):
+        with pytest.raises(GraderError, match=r"adjustment 1, .* is damaged .*--remove 1"):
+            use()
+    done = remove(out, 1)
+    assert done.before == done.after
+    with pytest.raises(GraderError, match="adjustment 3 is taken back; nobody here is nobody"):
+        remove(out, 3)
+    again = grade(pack, top)
+    assert (again.ran, again.rejudged, again.kept) == (0, 2, 1)
+    assert scores(top)["ann"] == full - 0.5

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def jobs_of(sources: Mapping[str, str]) -> list[Job]:
     return [Job((submission(name, source),)) for name, source in sources.items()]
 
 
-def run(pack: Pack, jobs: list[Job], address: str, **options: Any) -> Generator[Graded]:
+def run(pack: Pack, jobs: Sequence[Job], address: str, **options: Any) -> Generator[Graded]:
     chosen = {"reports": False, "weak_isolation": False, "patience_s": 90.0} | options
     return grade_on_cluster(pack, jobs, address, **chosen)
 
@@ -142,6 +142,35 @@ def test_submissions_of_one_job_and_no_pages(pack: Pack, shared: Cluster) -> Non
     assert [one.record.submission.id for one in graded] == ["ann", "bob"]
     assert all(not one.pages for one in graded)
     assert list(run(pack, [], shared.address)) == []
+
+
+class _Counted(Sequence[Job]):
+    """Jobs that are made when they are asked for, as those of a class are."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self.asked = 0
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __getitem__(self, number: Any) -> Any:
+        job = self._jobs[number]
+        self.asked += 1
+        return job
+
+
+def test_jobs_are_asked_for_when_the_scheduler_has_room_for_them(
+    pack: Pack, shared: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "JOBS_AT_LEAST", 3)
+    monkeypatch.setattr(cluster_module, "JOBS_PER_THREAD", 1)
+    jobs = _Counted(jobs_of(right(16)))
+    ahead = []
+    for number, _ in enumerate(run(pack, jobs, shared.address), start=1):
+        ahead.append(jobs.asked - number)
+    assert len(ahead) == jobs.asked == 16
+    assert max(ahead) <= 3
 
 
 @pytest.mark.slow
@@ -362,6 +391,9 @@ def test_hosts_that_cannot_give_equal_results_are_named(pack: Pack, tmp_path: Pa
         "it has 1.0": "import numpy; numpy.__version__ = '1.0'",
         "can't import grader": "import sys; sys.modules['grader'] = None",
         "landlock": f"import os; os.environ[{WITHOUT!r}] = 'landlock'",
+        "its grader 0.1.0 is of other code (ffffff, and": (
+            "from grader.batch import surroundings; surroundings.whole_digest = lambda: 'ffffff'"
+        ),
     }
     try:
         one.start_scheduler()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +27,7 @@ from grader.batch.grading import Run, grade_class, keep_ids
 from grader.batch.runner import Runner
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
-from grader.gradebook.journal import Known
+from grader.gradebook.journal import Gradebook, Known
 from grader.intake.collect import Asked, collect
 from grader.intake.ids import with_suffix
 from grader.intake.submission import Submission
@@ -468,3 +473,82 @@ def test_a_run_that_was_killed_at_its_very_beginning_can_be_repeated(
     for name in ("students", "teacher"):
         (out / name).mkdir(parents=True)
     assert run(pack, folder, out).graded == 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("how", ["moved", "deleted", "replaced"])
+def test_a_folder_that_is_taken_away_in_the_middle_is_told_and_no_other_is_written(
+    pack: Pack, tmp_path: Path, workers: int, how: str
+) -> None:
+    class_ = write_class(tmp_path / "class", {f"s{n:02}": f"{RIGHT}# {n}\n" for n in range(30)})
+    out, moved = tmp_path / "out", tmp_path / "moved"
+
+    def take_away(done: int, total: int) -> None:
+        if done == 5:
+            if how == "deleted":
+                shutil.rmtree(out)
+            else:
+                out.rename(moved)
+            if how == "replaced":
+                grade_class(pack, class_[:2], out, workers=1)
+
+    with pytest.raises(GraderError, match=r"gradebook\.sqlite was moved, deleted or replaced by another"):
+        grade_class(pack, class_, out, workers=workers, progress=take_away)
+    if how != "replaced":
+        assert not out.exists()
+    else:
+        assert len((out / "results.jsonl").read_text("utf-8").splitlines()) == 2
+        assert grade_class(pack, class_[:2], out, workers=1).kept == 2
+    if how != "deleted":
+        with Gradebook(moved, None, reading=True) as book:
+            known = len(list(book.newest()))
+        again = grade_class(pack, class_, moved, workers=1)
+        assert 5 <= known < 30 and (again.ran, again.kept) == (30 - known, known)
+        with closing(sqlite3.connect(moved / "gradebook.sqlite")) as db:
+            assert db.execute("SELECT count(*), count(DISTINCT submission) FROM results").fetchone() == (
+                30,
+                30,
+            )
+
+
+def test_nobody_needs_to_listen(pack: Pack, folder: Path, tmp_path: Path) -> None:
+    def gone(*given: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    run = grade_class(pack, submissions_in(folder), tmp_path / "out", workers=2, notify=gone, progress=gone)
+    assert run.ran == len(SOURCES) and (tmp_path / "out" / "index.html").is_file()
+
+
+# --- what the teacher should know -----------------------------------------------------------------
+
+
+def test_where_nothing_tells_the_time_a_deadline_takes_nothing_and_that_is_said(tmp_path: Path) -> None:
+    late = {"due": "2026-10-01T23:59Z", "cost": "10 %"}
+    pack = small_pack(tmp_path / "root", exercise={"grading": {"late": late}})
+    submissions = write_class(tmp_path / "class", SOURCES)
+    told = grade_class(pack, submissions, tmp_path / "out", workers=1).warnings
+    assert [w for w in told if w.startswith("3 of 3 submissions do not tell when they were handed in")]
+    some = [replace(one, late=one.id == "ann") for one in submissions]
+    told = grade_class(pack, some, tmp_path / "some", workers=1).warnings
+    assert [w for w in told if w.startswith("1 submissions are late by what the platform says")]
+    marked = small_pack(tmp_path / "marked", exercise={"grading": {"late": late | {"marked": 1}}})
+    assert grade_class(marked, some, tmp_path / "marks", workers=1).warnings == ()
+    timed = [replace(one, submitted_at="2026-10-01T12:00Z") for one in submissions]
+    assert grade_class(pack, timed, tmp_path / "timed", workers=1).warnings == ()
+
+
+def test_a_run_of_a_part_leaves_a_whole_one_as_it_is(pack: Pack, folder: Path, tmp_path: Path) -> None:
+    def unfinished() -> bool:
+        with Gradebook(tmp_path / "out", None, reading=True) as gradebook:
+            return gradebook.unfinished
+
+    run(pack, folder, tmp_path / "out", only=["ann"])
+    assert not unfinished()
+    with Gradebook(tmp_path / "out", None) as gradebook:
+        gradebook.begin()
+    run(pack, folder, tmp_path / "out", only=["bob"])
+    assert unfinished()
+    assert "Not all are graded yet" in (tmp_path / "out" / "index.html").read_text("utf-8")
+    run(pack, folder, tmp_path / "out")
+    assert not unfinished()
+    assert "Not all are graded yet" not in (tmp_path / "out" / "index.html").read_text("utf-8")

@@ -28,6 +28,7 @@ from grader.exercise.pack import Pack
 from grader.gradebook.changes import changes
 from grader.gradebook.journal import Gradebook, Known, Made
 from grader.gradebook.lock import hold
+from grader.gradebook.roster import not_submitted
 from grader.intake.submission import Submission
 from grader.people import Person
 from grader.positions import Part
@@ -200,7 +201,7 @@ def test_a_gradebook_of_an_earlier_version_is_not_run_again(
     first = run(pack, folder, out)
     for table in ("executions", "packs", "adjustments", "roster"):
         look(out, f"DROP TABLE {table}")
-    for column in ("text", "execution_digest", "inputs", "submitted", "judged_by", "checksum"):
+    for column in ("text", "execution_digest", "inputs", "submitted", "judged_by", "checksum", "seal"):
         look(out, f"ALTER TABLE results DROP COLUMN {column}")
     look(out, "PRAGMA user_version = 0")
     look(out, "PRAGMA application_id = 0")
@@ -373,6 +374,48 @@ def test_pages_that_a_killed_run_had_not_finished_are_taken_away(
     assert not list(out.glob("*/.*.new"))
 
 
+@pytest.mark.parametrize("only", [[], ["bob"]])
+def test_no_page_tells_of_a_result_that_an_interrupted_run_did_not_keep(
+    pack: Pack,
+    corrected: Pack,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    only: list[str],
+) -> None:
+    out = tmp_path / "out"
+    run(pack, folder, out)
+    add = Gradebook.add
+    count = 0
+
+    def stopped(self: Gradebook, *given: Any) -> None:
+        nonlocal count
+        count += 1
+        if count > 2:
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Gradebook, "add", stopped)
+        assert run(corrected, folder, out).interrupted
+
+    def told(name: str) -> list[bool]:
+        hint = f"of {corrected.max_score:g} points"
+        return [hint in (out / side / f"{name}.html").read_text("utf-8") for side in ("students", "teacher")]
+
+    scores = {r["submission"]["id"]: r["max_score"] for r in numbered(out)}
+    assert [told(name) for name in ("ann", "bob", "cem", "dot")] == [[True] * 2] * 3 + [[False] * 2]
+    assert scores["bob"] == corrected.max_score and scores["cem"] == pack.max_score
+    if only:
+        # What looks at a part settles nothing for the others.
+        assert counts(run(pack, folder, out, only=only)) == (0, 1, 0)
+    assert counts(run(pack, folder, out)) == (0, 2 - len(only), 6 + len(only))
+    assert not any(any(told(name)) for name in SOURCES)
+    pages = {page: page.stat().st_mtime_ns for page in out.glob("*/*.html")}
+    assert counts(run(pack, folder, out)) == (0, 0, 8)
+    assert {page: page.stat().st_mtime_ns for page in out.glob("*/*.html")} == pages
+
+
 def test_a_second_run_on_a_folder_is_refused_and_changes_nothing(
     pack: Pack, folder: Path, tmp_path: Path
 ) -> None:
@@ -420,6 +463,42 @@ def test_who_handed_in_nothing_gets_a_row_also_in_later_runs(
     assert "Zoe" in text and "In Doubt" not in text
     run(pack, folder, out, roster=[])
     assert "Zoe" not in (out / "gradebook.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_who_is_not_graded_yet_is_not_said_to_have_handed_in_nothing(
+    pack: Pack, folder: Path, tmp_path: Path, told: bool
+) -> None:
+    out = tmp_path / "out"
+    roster = [*map(Person, SOURCES), Person("Zoe", "0042")]
+    absent: list[list[str]] = []
+
+    def missing() -> list[str]:
+        with Gradebook(out, None, reading=True) as book:
+            graded = [summary.submission for summary, _ in book.summaries()]
+            return [person.name for person in not_submitted(book.roster(), graded)]
+
+    def stop(done: int, total: int) -> None:
+        absent.append(missing())
+        if done == 3:
+            raise KeyboardInterrupt
+
+    chosen = {"roster": roster, "missing": roster[-1:] if told else None}
+    assert run(pack, folder, out, **chosen, progress=stop).interrupted
+    assert absent == [["Zoe"]] * 4
+    lines = (out / "gradebook.csv").read_text("utf-8-sig").splitlines()
+    assert [line.startswith(",Zoe,not_submitted,") for line in lines] == [False] * 4 + [True]
+    # Another hands in before the next run, and somebody's row is damaged.
+    (folder / "Zoe.py").write_text(RIGHT)
+    look(out, "UPDATE results SET record = substr(record, 1, 90) WHERE submission = 'ann'")
+    run(pack, folder, out, **{**chosen, "missing": [] if told else None}, only=["ann"], force=True)
+    assert missing() == []
+    with Gradebook(out, None, reading=True) as book:
+        assert [person.name for person in book.roster()] == ["ann", "bob", "cem"]
+    run(pack, folder, out, **{**chosen, "missing": [] if told else None})
+    assert missing() == []
+    with Gradebook(out, None, reading=True) as book:
+        assert {person.name for person in book.roster()} >= set(SOURCES)
 
 
 def test_a_fresh_start_tells_which_adjustments_it_forgets(pack: Pack, folder: Path, tmp_path: Path) -> None:

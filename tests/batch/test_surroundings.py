@@ -46,8 +46,11 @@ def test_every_part_of_the_code_that_runs_submissions_counts(name: str, own_code
 def test_other_code_does_not_count(own_code: Path) -> None:
     before = anew()
     (own_code / "judge").mkdir()
+    whole = surroundings.whole_digest()
     (own_code / "judge" / "cases.py").write_text("# new\n")
     assert anew() == before
+    # On another machine it does.
+    assert surroundings.whole_digest() != whole
 
 
 def test_what_is_installed_and_how_submissions_are_confined_count(monkeypatch: pytest.MonkeyPatch) -> None:

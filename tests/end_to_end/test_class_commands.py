@@ -20,6 +20,8 @@ from support.commands import Done, grader
 from support.lms import MadeClass, Student, make, write
 from support.small import RIGHT, WRONG, freeze_exercise, write_exercise
 
+from grader.gradebook.journal import Gradebook
+
 Row = dict[str, str]
 
 # Whoever runs twice prints something else.
@@ -416,6 +418,12 @@ def test_points_by_hand_count_at_once_are_told_and_stay(home: Path, downloads: P
     assert "Copied &lt;b&gt;the first part" in page and "<b>the first" not in page
     listed = grader("adjust", out, cwd=home, **WIDE)
     assert listed.status == 0 and SAM in listed.out and reason in listed.out and "-2" in listed.out
+    assert grader("adjust", out, "0000777", cwd=home, **WIDE).out == listed.out
+    assert grader("adjust", out, ADA, cwd=home).out == "no adjustments by hand\n"
+    group = grader("adjust", out, "Pat Partner", "--points", "1", "--reason", "x", cwd=home)
+    assert group.status == 0 and group.out.startswith(f"{ADA}: ") and "for each of" in group.out
+    assert "Pat Partner" in group.out
+    assert grader("adjust", out, "--remove", "2", cwd=home).status == 0
     assert counts(regrade(home, downloads / "class.zip", "--out", out, "--force")) == (4, 0, 0)
     assert float(by_name(out)["Sam Smith"]["score"]) == before - 2
     assert grader("report", out, cwd=home).status == 0
@@ -437,7 +445,8 @@ def test_points_by_hand_count_at_once_are_told_and_stay(home: Path, downloads: P
         (["--remove", "9", "--reason", "x"], "goes alone"),
         (["--remove", "9"], "no adjustment 9"),
         (["0000777", "--remove", "1"], "goes alone"),
-        (["Zoë Absent", "--points", "1", "--reason", "x"], "no submission is of 'Zoë Absent'"),
+        (["Zoë Absent", "--points", "1", "--reason", "x"], "'Zoë Absent' is on the class list and handed in"),
+        (["nobody"], "no submission is of 'nobody'"),
     ],
 )
 def test_an_adjustment_that_cant_be_is_refused_with_a_reason(
@@ -489,6 +498,33 @@ def test_every_format_is_written_and_the_ones_for_students_tell_nothing_hidden(
         assert any("large_rows" in text or "Rows of unlike sizes" in text for _, text in texts)
         for where, text in texts:
             assert not [secret for secret in SECRETS if secret in text], where
+
+
+def test_an_export_of_a_class_that_is_not_all_graded_says_so(home: Path, out: Path, tmp_path: Path) -> None:
+    command = ("export", out, "--format", "csv", "--out", tmp_path / "marks.csv")
+    assert "has no result yet" not in grader(*command, cwd=home).err.replace("\n", " ")
+    with Gradebook(out, None) as gradebook:
+        assert gradebook.begin() is False
+    done = grader(*command, cwd=home)
+    assert done.status == 0 and "has no result yet" in done.err.replace("\n", " ")
+    assert grader("report", out, cwd=home).status == 0
+    assert "Not all are graded yet" in (out / "index.html").read_text("utf-8")
+
+
+def test_a_second_run_without_the_class_list_says_what_that_means(
+    home: Path, downloads: Path, out: Path
+) -> None:
+    again = grader("grade", downloads / "class.zip", "--out", out, "--workers", "1", cwd=home)
+    said = again.err.replace("\n", " ")
+    assert again.status == 0 and "without --roster" in said
+    assert "1 of the class list handed in nothing" in said
+    assert by_name(out)["Zoë Absent"]["status"] == "not_submitted"
+
+
+def test_a_class_list_is_no_submission(home: Path, downloads: Path, tmp_path: Path) -> None:
+    done = grader("grade", downloads / "roster.csv", "--out", tmp_path / "out", cwd=home)
+    assert done.status == 2 and "a class list is named with --roster" in done.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_out_may_name_the_one_file_that_is_written(

@@ -66,6 +66,28 @@ def test_a_damaged_page_is_told_before_anything_is_written(tmp_path: Path, share
     assert path.read_bytes() == data
 
 
+def test_an_index_that_tells_of_another_is_told(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("unlike"))
+    path = tmp_path / FILE
+    data = path.read_bytes()
+    (root,) = look(tmp_path, "SELECT rootpage FROM sqlite_master WHERE name = 'by_submission'")[0]
+    (size,) = look(tmp_path, "PRAGMA page_size")[0]
+    at = data.index(b"unlike", (root - 1) * size, root * size)
+    path.write_bytes(data[:at] + b"unlikf" + data[at + 6 :])
+    for reading in (False, True):
+        assert told(tmp_path, reading=reading).startswith(f"{path} is damaged (")
+
+
+def test_a_message_of_damaged_text_is_told(tmp_path: Path) -> None:
+    path = fill(tmp_path, 1)
+    data = path.read_bytes()
+    # SQLite quotes what it can't read, and Python can't read that either.
+    path.write_bytes(data.replace(b"place TEXT NOT NULL", b"place TEXT NOT N\xdeLL"))
+    for reading in (False, True):
+        assert told(tmp_path, reading=reading).startswith(f"{path} is damaged (a text in it can't be read)")
+
+
 def test_a_file_that_was_cut_short_is_told(tmp_path: Path) -> None:
     path = fill(tmp_path)
     data = path.read_bytes()[: 4096 * 20]
@@ -257,6 +279,21 @@ def test_a_log_that_was_left_behind_is_read(tmp_path: Path) -> None:
     for reading in (True, False):
         with Gradebook(tmp_path / "killed", "row_scale", reading=reading) as book:
             assert [r.submission.id for r in book.newest()] == ["ann"]
+
+
+def test_the_form_before_seals_goes_on(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann"), Made("plain:ann", "t", "sha256:e", "sha256:i"))
+        book.adjust("ann", 1.0, "why", "kim")
+    for table in ("results", "adjustments", "roster"):
+        look(tmp_path, f"ALTER TABLE {table} DROP COLUMN seal")
+    look(tmp_path, "PRAGMA user_version = 2")
+    for reading in (True, False):
+        with Gradebook(tmp_path, "row_scale", reading=reading) as book:
+            assert list(book.newest()) == [result("ann")] and book.graded()["ann"].inputs == "sha256:i"
+            assert [e.damaged for e in book.entries()] == [False] and len(book.adjustments()) == 1
+            assert book.pack("sha256:p") is None and book.roster() == []
+    assert look(tmp_path, "PRAGMA user_version") == [(VERSION,)]
 
 
 def test_taking_over_an_earlier_form_is_all_or_nothing(

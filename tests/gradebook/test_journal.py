@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import re
+import shutil
 import sqlite3
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -126,6 +132,79 @@ def test_what_waits_is_kept_when_the_run_ends_by_an_exception(
     with pytest.raises(error):
         ended()
     assert stored(tmp_path) == 3
+
+
+class _Interrupted:
+    """A database at whose statements an interrupt comes: ``before`` one of them, or ``after``."""
+
+    def __init__(self, db: sqlite3.Connection, statement: str, when: str) -> None:
+        self._db = db
+        self._statement = statement
+        self._when = when
+
+    def execute(self, statement: str, *values: Any) -> Any:
+        wanted, self._statement = statement == self._statement, self._statement
+        if wanted and self._when == "before":
+            self._statement = ""
+            raise KeyboardInterrupt
+        done = self._db.execute(statement, *values)
+        if wanted:
+            self._statement = ""
+            raise KeyboardInterrupt
+        return done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "COMMIT"])
+def test_an_interrupt_while_it_is_written_loses_and_doubles_nothing(
+    tmp_path: Path, statement: str, when: str
+) -> None:
+    with Gradebook(tmp_path, "row_scale", commit_every=3600.0) as book:
+        book.add(result("ann"))
+        book.add(result("bob"), Made("plain:bob", "text", "sha256:e"), Execution("x = 1", b"gave"))
+        book.adjust("ann", -2.0, "copied", "kim")
+        whole = book._db
+        book._db = _Interrupted(whole, statement, when)  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            book.commit()
+        book._db = whole
+    assert look(tmp_path, "SELECT submission FROM results ORDER BY number") == [("ann",), ("bob",)]
+    with Gradebook(tmp_path, "row_scale") as book:
+        assert book.adjustments() == {"ann": (Adjustment("copied", -2.0),)}
+        assert book.execution("text") == Execution("x = 1", b"gave")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file stays where it is")
+@pytest.mark.parametrize("how", ["moved", "deleted", "replaced"])
+def test_a_file_that_is_not_where_it_was_is_told(tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "book"
+    folder.mkdir()
+    said = f"{folder / FILE} was moved, deleted or replaced by another program"
+    with Gradebook(folder, "row_scale", commit_every=0.0) as book:
+        book.add(result("ann"))
+        if how == "deleted":
+            shutil.rmtree(folder)
+        else:
+            folder.rename(tmp_path / "moved")
+        if how == "replaced":
+            folder.mkdir()
+            with Gradebook(folder, "row_scale") as other:
+                other.add(result("zoe"))
+        with pytest.raises(GraderError, match=re.escape(said)):
+            book.add(result("bob"))
+        for use in (book.graded, book.entries, lambda: list(book.lines()), lambda: list(book.summaries())):
+            with pytest.raises(GraderError, match=re.escape(said)):
+                use()
+    if how != "deleted":
+        with Gradebook(tmp_path / "moved", "row_scale") as book:
+            assert [r.submission.id for r in book.newest()] == ["ann", "bob"]
+    if how == "replaced":
+        with Gradebook(folder, "row_scale") as book:
+            assert [r.submission.id for r in book.newest()] == ["zoe"]
+    assert folder.exists() == (how == "replaced")
 
 
 def test_what_could_not_be_written_is_told_once_and_kept_for_the_next_try(tmp_path: Path) -> None:
@@ -409,6 +488,75 @@ def test_a_record_that_was_changed_is_told_by_its_checksum(tmp_path: Path) -> No
             list(book.newest())
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("summary", "replace(summary, '\"score\": 1.0', '\"score\": 2.0')"),
+        ("submission", "'bnn'"),
+        ("place", "'plain:bnn'"),
+        ("inputs", "'sha256:j'"),
+        ("submitted", "'[]'"),
+        ("score", "2.0"),
+        ("seal", "'00000000'"),
+        ("text", "x'80ff'"),
+    ],
+)
+def test_a_row_that_was_changed_is_not_believed(tmp_path: Path, column: str, value: str) -> None:
+    made = Made("plain:ann", "text", "sha256:e", "sha256:i", "{}")
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(result("ann", 1.0), made)
+        book.add(result("bob", 0.5), replace(made, place="plain:bob"))
+        (before,) = look(tmp_path, f"SELECT {column} FROM results WHERE number = 1")
+        look(tmp_path, f"UPDATE results SET {column} = {value} WHERE number = 1")
+        assert look(tmp_path, f"SELECT {column} FROM results WHERE number = 1") != [before]
+        if column == "submission":
+            for read in (book.newest, book.summaries, book.lines):
+                with pytest.raises(GraderError, match=r"the record of bnn is damaged .*it is of ann"):
+                    list(read())
+            return
+        # The record has a checksum of its own.
+        assert list(book.newest()) == [result("ann", 1.0), result("bob", 0.5)]
+        assert [s for s, _ in book.summaries()] == [Summary.of(one) for one in book.newest()]
+        assert [json.loads(line) for line in book.lines()] == [one.to_dict() for one in book.newest()]
+        assert (book.graded()["ann"].digest, book.graded()["ann"].inputs) == ("", "")
+        assert book.graded()["bob"].inputs == "sha256:i"
+        found = book.made("ann")
+        assert found is not None and (found.text, found.submitted) == ("", "")
+
+
+def test_whatever_byte_is_damaged_what_is_read_is_right_or_it_is_told(tmp_path: Path) -> None:
+    made = Made("plain:x", "text", "sha256:e", "sha256:i", "{}")
+    with Gradebook(tmp_path, "row_scale") as book:
+        for name in ("ann", "bob", "cid", "ann"):
+            book.add(result(name, 1.5), made)
+        book.adjust("ann", -2.25, "copied", "kim")
+        book.adjust("bob", 1.25, "drawing", "kim")
+        book.remove(book.entry(1), "lee")
+        book.keep_roster(PEOPLE)
+
+    def read(folder: Path, *, reading: bool) -> list[object]:
+        with Gradebook(folder, "row_scale", reading=reading) as book:
+            lines = [json.loads(line) for line in book.lines()]
+            return [list(book.newest()), list(book.summaries()), lines, book.adjustments(), book.roster()]
+
+    data = (tmp_path / FILE).read_bytes()
+    whole = read(tmp_path, reading=True)
+    chance = random.Random(11)
+    damaged = tmp_path / "damaged"
+    told = 0
+    for at in chance.sample([at for at, byte in enumerate(data) if byte], 300):
+        shutil.rmtree(damaged, ignore_errors=True)
+        damaged.mkdir()
+        other = bytes([data[at] ^ (1 << chance.randrange(8))])
+        (damaged / FILE).write_bytes(data[:at] + other + data[at + 1 :])
+        for reading in (True, False):
+            try:
+                assert read(damaged, reading=reading) == whole, (at, data[at - 20 : at + 20])
+            except GraderError:
+                told += 1
+    assert 300 < told < 600
+
+
 def test_one_result_by_its_id(tmp_path: Path) -> None:
     with Gradebook(tmp_path, "row_scale") as book:
         book.add(result("ann", 0.0))
@@ -432,7 +580,12 @@ def test_the_last_class_list_is_kept(tmp_path: Path) -> None:
         book.keep_roster(PEOPLE[1:])
         assert book.roster() == PEOPLE[1:]
         look(tmp_path, "UPDATE roster SET person = '[]'")
-        with pytest.raises(GraderError, match="the class list is damaged"):
+        with pytest.raises(GraderError, match=r"the class list is damaged .*grade again with --roster FILE"):
+            book.roster()
+        book.keep_roster(PEOPLE)
+        assert book.roster() == PEOPLE
+        look(tmp_path, "UPDATE roster SET person = replace(person, '007', '008')")
+        with pytest.raises(GraderError, match=r"the class list is damaged .*checksum"):
             book.roster()
 
 
@@ -465,6 +618,39 @@ def test_adjustments_count_until_they_are_removed_and_stay_on_record(tmp_path: P
         with pytest.raises(GraderError, match="there is no adjustment 9; none counts"):
             book.entry(9)
         assert book.adjustments() == {}
+
+
+def test_an_adjustment_that_was_changed_counts_neither_way_until_it_is_taken_back(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale") as book:
+        for points in (-2.0, 1.0, 0.5):
+            book.adjust("ann", points, "why", "kim")
+        book.remove(book.entry(3), "kim")
+        book.commit()
+        look(tmp_path, "UPDATE adjustments SET points = -2.5 WHERE number = 1")
+        # A removal whose number was changed takes nothing back.
+        look(tmp_path, "UPDATE adjustments SET removes = 2 WHERE number = 4")
+        for number in (1, 4):
+            assert [e.number for e in book.entries() if e.damaged and not e.removed_at] == [1, 4][
+                number // 4 :
+            ]
+            with pytest.raises(
+                GraderError, match=rf"adjustment {number}, .* of ann, is damaged .*--remove {number}"
+            ):
+                book.adjustments()
+            book.remove(book.entry(number), "kim")
+        assert book.adjustments() == {"ann": (Adjustment("why", 1.0), Adjustment("why", 0.5))}
+
+
+def test_what_a_reader_reads_is_of_one_moment(tmp_path: Path) -> None:
+    with Gradebook(tmp_path, "row_scale", commit_every=0.0) as writer:
+        writer.add(result("ann", 0.5))
+        with Gradebook(tmp_path, None, reading=True) as reader:
+            assert [s.submission.id for s, _ in reader.summaries()] == ["ann"]
+            writer.add(result("ann", 1.0))
+            writer.add(result("bob"))
+            assert list(reader.newest()) == [result("ann", 0.5)]
+        with Gradebook(tmp_path, None, reading=True) as reader:
+            assert [r.submission.id for r in reader.newest()] == ["ann", "bob"]
 
 
 @settings(max_examples=25)

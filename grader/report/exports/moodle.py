@@ -85,6 +85,9 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
         for at, known in numbers.items()
     ]
     maximum = table.column("Maximum Grade")
+    if maximum is None and any(number(table.cell(row, column + 1)) is not None for row in table.rows[1:]):
+        # In another language it is where Moodle puts it: beside the grade.
+        maximum = column + 1
     worth = next((table.cell(row, maximum) for row in table.rows[1:] if table.cell(row, maximum)), "")
     feedback = table.column("Feedback comments")
 

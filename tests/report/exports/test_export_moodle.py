@@ -115,6 +115,11 @@ def test_decimals_and_titles_of_other_languages(tmp_path: Path) -> None:
     done = export("moodle", results, tmp_path / "out", options)
     assert done.paths[0].read_bytes().decode() == text.replace("7,50", "12,5")
     assert any("Feedback comments" in warning for warning in done.warnings)
+    beside = text.replace(";Zuletzt", ";Bewertung bis;Zuletzt").replace("7,50;", "8;100,00;")
+    template.write_bytes(beside.encode())
+    done = export("moodle", results, tmp_path / "out", ExportOptions(template, "Bewertung"))
+    assert done.paths[0].read_bytes().decode() == beside.replace(";8;", ";12,5;")
+    assert any("100" in warning for warning in done.warnings)
     worksheet = tmp_path / "w.csv"
     worksheet.write_text(WORKSHEET.replace("20.00", '"20,00"'))
     done = export("moodle", results, tmp_path / "out", ExportOptions(worksheet))
