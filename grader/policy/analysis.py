@@ -20,7 +20,7 @@ from grader.policy.program import Program, TooDeep
 from grader.policy.reach import Reach
 from grader.policy.rules import Rule, Rules
 from grader.policy.scopes import Binding, Block, ModuleScope, Store, Unit
-from grader.policy.values import Namespace, Unknown
+from grader.policy.values import Namespace, Table, Unknown
 
 LONGEST_SOURCE = 2_000_000
 MOST_NODES = 400_000
@@ -40,6 +40,7 @@ _HIDING_NAMES = words(
 _HIDING_ATTRIBUTES = words(
     """
     __dict__ __getattribute__ __getattr__ __subclasses__ __globals__ __code__ __closure__ __wrapped__
+    __import__ __build_class__
     cell_contents __recorded__ f_globals f_locals f_back f_builtins tb_frame gi_frame cr_frame ag_frame
     ctypeslib cpp_extension load_library load modules sys builtins importlib operator __builtins__
     CompilationUnit overrides library _C _ops _decomp _prims _prims_common _refs _python_dispatch _mode_utils
@@ -52,6 +53,7 @@ _HIDING_MODULES = words(
     """
     builtins importlib operator pkgutil pydoc inspect ctypes _ctypes cffi _cffi_backend sys gc threading
     pickle _pickle cloudpickle dill joblib shelve marshal traceback types runpy timeit code subprocess os
+    doctest
     """
 )
 
@@ -265,6 +267,7 @@ class Report:
         self.shifts = False  # a name that was taken to be left alone is bound by its text
         self._unnamed: list[Unit] = []  # values bound to names that cannot be told
         self._texts: set[ast.Call] = set()
+        self._exemplified = False
         self._text_units: list[tuple[Unit, Unit]] = []
 
     def make(self) -> None:
@@ -276,6 +279,8 @@ class Report:
         for round_ in range(MOST_ROUNDS):
             inspector = self._round()
             grown = self._take_in(inspector.texts)
+            if inspector.examples and not self._exemplified:
+                grown = self._take_in_examples(inspector.examples[0]) or grown
             if not grown and not self.resolver.dirty:
                 break
             if round_ == MOST_ROUNDS - 1:
@@ -305,6 +310,33 @@ class Report:
             self.resolver.index()
         if self.program.linked:
             self._bind_in_modules()
+        if "modules" in self.program.attributes or any(
+            item.lib == "sys.modules" for item in self.program.import_bindings
+        ):
+            self._replace_modules()
+
+    def _replace_modules(self) -> None:
+        """What is put into the table of modules under a name: sys.modules["heads"] = torch."""
+        resolver = self.resolver
+        found: list[tuple[str, ast.expr, Unit]] = []
+        for store in self.program.stores:
+            if store.into is None or store.unit.dead:
+                continue
+            if not any(isinstance(v, Table) and not v.name for v in resolver.resolve(store.into)):
+                continue
+            key = store.key
+            if isinstance(key, ast.Name) and key.id == "__name__":
+                found.extend((store.unit.home.name, value, store.unit) for value in store.values)
+            elif key is not None:
+                found.extend(
+                    (name, value, store.unit) for name in resolver.constants(key)[0] for value in store.values
+                )
+        for name, value, unit in found[:MOST_TEXTS]:
+            if name:
+                self.program.replace_module(name, value, unit)
+        self.too_complex = self.too_complex or len(found) > MOST_TEXTS
+        if found:
+            resolver.index()
 
     def _bind_in_modules(self) -> None:
         """Names that are put into another module's namespace: heads.attend = mine."""
@@ -384,6 +416,7 @@ class Report:
         program = self.program
         return (
             program.linked
+            or bool(program.displaced)
             or not _LOOKING_UP.isdisjoint(program.member_names)
             or any(
                 not _LOOKING_UP.isdisjoint(scope.names)
@@ -424,10 +457,20 @@ class Report:
             if hiding and (live or unit in executed):
                 for node in unit.items:
                     self.suspicious.extend(inspector.suspicions(node))
+                    if live:
+                        self.suspicious.extend(inspector.handed_on(node))
 
     def _passing_on(self) -> None:
         """Modules and classes whose members are looked up by a value, so that any name may be one."""
         program = self.program
+        for node in program.displaced:
+            self.suspicious.append(Finding(findings.UNRESOLVED, "an import", node))
+        for store in program.stores:
+            names = {store.attr, getattr(store.key, "value", None), getattr(store.attr_expr, "value", None)}
+            if store.into is not None and not store.unit.dead and not findings.BUILDING.isdisjoint(names):
+                self.suspicious.append(
+                    Finding(findings.DYNAMIC, "__import__", store.into, detail="is replaced here")
+                )
         loaded = program.loaded()
         if self.resolver.imports_by_text():
             loaded |= set(program.modules.values())
@@ -492,6 +535,21 @@ class Report:
             self.program.expand_stars()
             self.resolver.index()
         return grown
+
+    def _take_in_examples(self, call: ast.Call) -> bool:
+        """Read the examples in docstrings as code of their modules that runs once, as self-tests do."""
+        self._exemplified = True
+        for unit, text in self.program.examples()[:MOST_TEXTS]:
+            tree = _parsed(text)
+            if tree is None or _size([tree]) > MOST_NODES // 10:
+                continue
+            try:
+                self.program.add_text(tree, call, unit)
+            except TooDeep:
+                self.too_complex = True
+        self.program.expand_stars()
+        self.resolver.index()
+        return True
 
     # --- as data ----------------------------------------------------------------------------------
 

@@ -7,9 +7,11 @@ a test of it gives.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from grader.policy.folding import words
+from grader.policy.rules import LONGEST_NAME
 
 TYPE_CHECKING = False  # typing itself is costly to import
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 NAME, CHECKING = "__name__", "TYPE_CHECKING"
 SHIFTING = frozenset({NAME, CHECKING})
+# By these a relative import finds the package that it is relative to.
+PLACING = frozenset({NAME, "__package__", "__spec__"})
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*\Z")
+MOST_PACKAGES = 32
 # Modules that are there and whose import does nothing that can fail.
 _PLAIN_MODULES = words(
     """
@@ -25,6 +31,8 @@ _PLAIN_MODULES = words(
     io logging textwrap decimal fractions heapq bisect struct pprint
     """
 )
+# Of these, those that scipy and torch don't import: they are looked for where sys.path says.
+_LOOKED_FOR = frozenset({"cmath", "statistics", "decimal", "fractions"})
 _PARTS = frozenset({"torch.nn", "torch.nn.functional"})
 # Who names none of these has not replaced what print writes to, or what an import finds.
 _TOUCHING = words(
@@ -41,6 +49,16 @@ _RUNNING = words(
     __setattr__ modules meta_path path_hooks path_importer_cache importlib ctypes gc inspect runpy
     """
 )
+# Who names none of these can't have another statement raise: no function is called while one runs.
+_INTERRUPTING = words(
+    """
+    settrace setprofile monitoring addaudithook setrecursionlimit setitimer alarm setrlimit
+    interrupt_main ctypes exec __import__
+    """
+)
+# By these the above may be taken from such a module without naming them.
+_TAKING = words("attrgetter __dict__ vars __getattribute__")
+_INTERRUPTERS = words("sys signal resource threading _thread")
 _PLAIN_METHODS = words("__init__ __call__ __repr__ __str__ __len__ __getitem__ __enter__ __exit__")
 _PLAIN_TYPES = words("int float bool str bytes list tuple dict set object complex")
 
@@ -66,6 +84,26 @@ class Certainty:
         if self._words is None:
             self._words = _Words(node for text in self._texts for body in text.bodies for node in body)
         return self._words
+
+    def packages(self, *, loose: bool) -> tuple[list[str], bool]:
+        """The packages that the program says its modules lie in, and whether it may say any other.
+
+        Modules know their packages by themselves, so most programs say nothing.
+
+        Args:
+            loose: It is about the file itself, which lies in none, so that its name tells.
+        """
+        known = self._known()
+        if known.places == 0 and not (loose and known.renamed):
+            return [], True
+        # Any of its texts may be meant that names a package of its own or one in which banned helpers are.
+        found = [
+            text
+            for text in sorted(known.dotted)
+            if text.split(".")[0] in self._libraries or text.split(".")[0] in self._modules
+        ]
+        complete = known.places == known.plain_places and not (loose and known.renamed)
+        return found[:MOST_PACKAGES], complete and len(found) <= MOST_PACKAGES
 
     # --- tests ------------------------------------------------------------------------------------
 
@@ -114,6 +152,8 @@ class Certainty:
 
     def cannot_raise(self, node: ast.stmt) -> bool:
         """Whether a module-level statement always binds what it binds."""
+        if self._may_interrupt():
+            return False
         if isinstance(node, ast.FunctionDef):
             args = node.args
             listed = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
@@ -142,6 +182,14 @@ class Certainty:
             return isinstance(node.value, ast.Constant) or self._is_told(node.value)
         return isinstance(node, ast.Pass)
 
+    def _may_interrupt(self) -> bool:
+        """Whether the program may have any statement raise, by a hook or a limit that it sets."""
+        known = self._known()
+        if known.interrupting or not known.seen.isdisjoint(_INTERRUPTING):
+            return True
+        takes = known.looks_up or not known.seen.isdisjoint(_TAKING)
+        return takes and not known.seen.isdisjoint(_INTERRUPTERS)
+
     def _is_plain(self, node: ast.expr | None) -> bool:
         if isinstance(node, ast.UnaryOp):
             number = isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float)
@@ -158,7 +206,7 @@ class Certainty:
         if not self._known().seen.isdisjoint(_RUNNING):
             return False
         if module in _PLAIN_MODULES:
-            return True
+            return module not in _LOOKED_FOR or not self._known().searches
         if (module != root and module not in _PARTS) or root not in self._libraries or root in self._modules:
             return False
         seen = self._known().seen
@@ -182,12 +230,21 @@ class _Words:
         seen: All of them: names, attributes, what is imported.
         bound: Those that may be bound or stored, as names, as attributes or by their texts.
         typing: Those under which the module `typing` is imported.
+        interrupting: `_INTERRUPTING` ones may be looked up by their texts, or come with a starred import.
+        looks_up: Members are looked up by texts that are not told.
+        searches: `path` is looked up on anything but `os`: on sys, it may change what an import finds.
+        renamed: How often an attribute `__name__` is stored, mostly of functions.
+        places: How often a name of `PLACING` may be bound or stored; `plain_places` how often to a constant.
+        dotted: The texts that could name a package.
     """
 
     def __init__(self, nodes: Iterator[ast.stmt]) -> None:
         self.seen: set[str] = set()
         self.bound: set[str] = set()
         self.typing: set[str] = set()
+        self.interrupting = self.looks_up = self.searches = False
+        self.places = self.plain_places = self.renamed = 0
+        self.dotted: set[str] = set()
         for statement in nodes:
             for node in ast.walk(statement):
                 tell = _TELLING.get(type(node))
@@ -197,45 +254,75 @@ class _Words:
     def _name(self, node: ast.Name) -> None:
         self.seen.add(node.id)
         if not isinstance(node.ctx, ast.Load):
-            self.bound.add(node.id)
+            self._bound(node.id)
 
     def _attribute(self, node: ast.Attribute) -> None:
         self.seen.add(node.attr)
         if not isinstance(node.ctx, ast.Load):
             self.bound.add(node.attr)
+            self.places += node.attr in PLACING and node.attr != NAME
+            self.renamed += node.attr == NAME
+        if node.attr == "path":
+            self.searches = self.searches or getattr(node.value, "id", "") != "os"
+
+    def _call(self, node: ast.Call) -> None:
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in ("getattr", "getattr_static") and len(node.args) >= 2:
+            self.looks_up = self.looks_up or not isinstance(node.args[1], ast.Constant)
+
+    def _bound(self, name: str) -> None:
+        self.bound.add(name)
+        self.places += name in PLACING
+
+    def _assign(self, node: ast.Assign) -> None:
+        if isinstance(node.value, ast.Constant):
+            names = [getattr(item, "id", "") for item in node.targets]
+            self.plain_places += sum(name in PLACING for name in names)
 
     def _constant(self, node: ast.Constant) -> None:
         # setattr(m, "__name__", …), globals()["__name__"] = …
-        if isinstance(node.value, str) and node.value in SHIFTING:
+        if not isinstance(node.value, str):
+            return
+        if node.value in SHIFTING:
             self.bound.add(node.value)
+        self.places += node.value in PLACING
+        self.interrupting = self.interrupting or node.value in _INTERRUPTING
+        if len(node.value) <= LONGEST_NAME and _DOTTED.match(node.value):
+            self.dotted.add(node.value)
 
     def _keyword(self, node: ast.keyword) -> None:
         if node.arg in SHIFTING:
             self.bound.add(node.arg)
+        self.places += node.arg in PLACING
 
     def _arg(self, node: ast.arg) -> None:
-        self.bound.add(node.arg)
+        self._bound(node.arg)
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
-        self.bound.add(node.name)
+        self._bound(node.name)
 
     def _part(self, node: ast.AST) -> None:
         for field in ("name", "rest"):
             name = getattr(node, field, None)
             if isinstance(name, str):
-                self.bound.add(name)
+                self._bound(name)
 
     def _import(self, node: ast.Import) -> None:
         for item in node.names:
             self.seen.update(item.name.split("."))
             name = item.asname or item.name.split(".")[0]
             (self.typing if item.name == "typing" else self.bound).add(name)
+            self.places += name in PLACING
+            self.searches = self.searches or (name == "os" and item.name != "os")
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         self.seen.update((node.module or "").split("."))
         for item in node.names:
             self.seen.add(item.name)
             name = item.asname or item.name
+            self.places += name in PLACING
+            self.searches = self.searches or item.name == "path" or name == "os"
+            self.interrupting = self.interrupting or (item.name == "*" and node.module in _INTERRUPTERS)
             if (node.module, node.level, item.name, name) != ("typing", 0, CHECKING, CHECKING):
                 self.bound.add(name)
 
@@ -243,6 +330,8 @@ class _Words:
 _TELLING: dict[type[ast.AST], Callable[..., None]] = {
     ast.Name: _Words._name,
     ast.Attribute: _Words._attribute,
+    ast.Assign: _Words._assign,
+    ast.Call: _Words._call,
     ast.Constant: _Words._constant,
     ast.keyword: _Words._keyword,
     ast.arg: _Words._arg,

@@ -103,6 +103,13 @@ _DYNAMIC = frozenset(
         "os.popen",
     }
 )
+# What these run is told by what they are called with, where that is known.
+_BY_ARGUMENT = frozenset({"importlib.reload", "timeit.timeit", "timeit.repeat", "timeit.Timer"})
+# These run the examples in docstrings.
+_DOCTESTS = frozenset(
+    f"doctest.{name}"
+    for name in ("testmod", "run_docstring_examples", "DocTestRunner", "DocTestSuite", "debug")
+)
 # Parts of torch below its public functions, where the watch over library calls can be turned off or evaded.
 _BELOW = frozenset({"overrides", "library", "_C", "_ops", "_decomp", "_prims", "_prims_common", "_refs"})
 _BELOW_UTILS = frozenset(
@@ -136,6 +143,8 @@ WATCHING = frozenset(
         *("get_tool", "sys.gettrace", "sys.getprofile", "sys.monitoring", "torch.overrides"),
     }
 )
+# What Python itself calls for a statement.
+BUILDING = frozenset({"__import__", "__build_class__"})
 _EDITING = frozenset({"pop", "popitem", "setdefault", "update", "clear", "__setitem__", "__delitem__"})
 _ARRAYS = {"torch": "torch.Tensor", "jax": "jax.Array", "tensorflow": "tensorflow.Tensor"}
 # Libraries whose objects are no tensors, or have attributes of the student's choosing.
@@ -166,6 +175,7 @@ class Inspector:
         self.program = resolver.program
         self.used: set[Binding] = set()
         self.texts: list[tuple[ast.Call, list[str]]] = []
+        self.examples: list[ast.Call] = []  # calls that run the examples in docstrings
         self._flagged: set[ast.expr] = set()
         modules = [module for module, _ in self.program.imports]
         modules.extend(module for module, _ in resolver.imported)
@@ -377,6 +387,8 @@ class Inspector:
             if isinstance(value, Lib):
                 yield from self._suspicious_library(f"{value.name}.{node.attr}", node)
             elif isinstance(value, Table) and not value.name and node.attr in _EDITING:
+                if node.attr == "pop" and node in self.program.callees:
+                    continue  # see _executed
                 yield Finding(DYNAMIC, "sys.modules", node, detail="is edited here")
         own = bool(values) and all(
             isinstance(value, Function | Own | OwnClass | Instance) for value in values
@@ -403,6 +415,8 @@ class Inspector:
     def _suspicious_library(self, name: str, node: ast.expr) -> Iterator[Finding]:
         if name.split(".")[0] in _NATIVE_ROOTS or name in _NATIVE:
             yield Finding(NATIVE, name, node, detail="runs native code")
+        elif name in _BY_ARGUMENT and node in self.program.callees:
+            return  # see _executed
         elif name in _DYNAMIC:
             yield Finding(DYNAMIC, name, node, detail="may run or reach code that the source does not show")
         elif self._below(name):
@@ -420,11 +434,19 @@ class Inspector:
         return len(parts) > 3 and ".".join(parts[:-1]) in _BELOW_UTILS and parts[-1] != "Module"
 
     def _executed(self, node: ast.Call) -> Iterator[Finding]:
-        if self.program.linked:
-            yield from self._handed_on(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "pop" and node.args:
+            names, complete = self.resolver.constants(node.args[0])
+            own = complete and all(name in self.program.modules for name in names)
+            if not own and Table("") in self.resolver.resolve(node.func.value):
+                yield Finding(DYNAMIC, "sys.modules", node.func, detail="is edited here")
         for value in self.resolver.resolve(node.func):
             if isinstance(value, Lib) and value.name == "numpy.load" and _unpickles(node):
                 yield Finding(DYNAMIC, value.name, node, detail="unpickles what the source does not show")
+            if isinstance(value, Lib) and value.name in _BY_ARGUMENT and not self._told(node, value.name):
+                detail = "may run or reach code that the source does not show"
+                yield Finding(DYNAMIC, value.name, node, detail=detail)
+            if isinstance(value, Lib) and value.name in _DOCTESTS:
+                self.examples.append(node)
             if isinstance(value, Lib) and value.name in _EXECUTORS:
                 name = value.name.removeprefix("builtins.")
                 if node.args:
@@ -434,8 +456,17 @@ class Inspector:
                     detail = "runs code from a text" if complete else "runs code from a text made as it runs"
                     yield Finding(DYNAMIC, name, node, detail=detail)
 
-    def _handed_on(self, node: ast.Call) -> Iterator[Finding]:
+    def _told(self, node: ast.Call, name: str) -> bool:
+        """Whether a call reloads a module of the submission, or times functions rather than texts."""
+        kinds = (Namespace,) if name == "importlib.reload" else (Function, Partial, Lib)
+        given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("stmt", "setup", None))]
+        values = [value for item in given for value in self.resolver.resolve(item)]
+        return bool(values) and all(isinstance(value, kinds) for value in values)
+
+    def handed_on(self, node: ast.expr) -> Iterator[Finding]:
         """A module of the submission given to a library that may do anything with it."""
+        if not self.program.linked or not isinstance(node, ast.Call):
+            return
         callees = self.resolver.resolve(node.func)
         if not any(isinstance(v, Lib | Result | Unknown) and self.resolver.may_hand_on(v) for v in callees):
             return

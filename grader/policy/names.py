@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from grader.policy import texts
 from grader.policy.folding import words
-from grader.policy.program import Program, Star, absolute
+from grader.policy.program import Program, Star, absolute, unmangled
 from grader.policy.rules import LONGEST_NAME, Rules
 from grader.policy.scopes import (
     Binding,
@@ -84,6 +84,8 @@ GETATTR = "__getattr__"
 # What gives members of an object by their names as texts.
 GETTING = frozenset({"getattr", "__getattr__", "__getattribute__", "getattr_static"})
 _WRAPPED = frozenset({"__call__", "__func__", "__wrapped__", "__self__"})
+# What gives all members of what it is given, with their names.
+_TABLES = frozenset({"builtins.vars", "inspect.getmembers", "inspect.getmembers_static"})
 _NAMESPACES = frozenset({"builtins.globals", "builtins.locals"})
 _CONTAINER_LOOKUPS = frozenset({"get", "__getitem__", "pop", "setdefault"})
 _IMPORTING = words("__import__ __builtins__ builtins importlib pkgutil pydoc runpy exec eval sys modules")
@@ -167,6 +169,37 @@ class Resolver(texts.Scenery):
         self._shared = {}
         self._sites = {}
         self.texts = texts.Texts(self, program.bound_at)
+        self._follow_containers()
+
+    def _follow_containers(self) -> None:
+        """Know what is put into a container by another name: a = table; a["f"] = mine."""
+        program = self.program
+        stores = [store for store in program.stores if store.root is not None and self._is_alias(store.root)]
+        if not stores:
+            return
+        homes: dict[ast.expr, list[tuple[Scope, str]]] = {}
+        for scope in program.scopes():
+            for name, bindings in scope.names.items():
+                for item in bindings:
+                    if item.kind == "value" and item.value is not None and not item.path:
+                        homes.setdefault(item.value, []).append((scope, name))
+        for store in stores:
+            assert store.root is not None
+            for value in self.resolve(store.root):
+                for key in homes.get(value.node, ()) if isinstance(value, Container) else ():
+                    self._items.setdefault(key, []).append(store)
+        self._memo = {}
+        self._shared = {}
+
+    def _is_alias(self, node: ast.Name) -> bool:
+        """Whether a name may stand for something that was made elsewhere, and not by a call of a function.
+
+        What a function is called with is told apart where it is called: see `Reach`.
+        """
+        return node in self.program.loads and any(
+            item.kind in ("value", "element") and isinstance(item.value, _NAMING)
+            for item in self.candidates(node)
+        )
 
     def restart(self) -> None:
         """Forget the answers but keep them as first guesses: names that depend on each other settle."""
@@ -1005,7 +1038,7 @@ class Resolver(texts.Scenery):
             return (Partial(self._resolve(args[0]), args[1:]),)
         if name == "functools.reduce" and len(args) >= 3 and self._is_getattr(args[0]):
             return self._reduce(node, args)
-        if name == "builtins.vars" and args:
+        if name in _TABLES and args:
             return self._merge([_table(value) for value in self._resolve(args[0])])
         if name in _NAMESPACES or name == "builtins.vars":
             return (Namespace(self._home_of(node)),)
@@ -1120,11 +1153,11 @@ class Resolver(texts.Scenery):
                 if isinstance(value, Lib):
                     self._note(lookup, value.name, name, via)
                 elif not isinstance(value, Namespace):
-                    last = name.rpartition(".")[2]
+                    last = unmangled(name.rpartition(".")[2])
                     lookup.attrs.add(last)
                     lookup.methods[last] = _union([lookup.methods.get(last, ()), (value,)])
                 values: Values = (value,)
-                for part in name.split("."):
+                for part in map(unmangled, name.split(".")):
                     if not isinstance(value, Lib):
                         self._note_parts(lookup, values, part, via)
                     values = self._merge([self.member(item, part) for item in values])
@@ -1367,6 +1400,7 @@ class _TooFarError(Exception):
 _CONTAINERS = frozenset(
     {ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp}
 )
+_NAMING = (ast.Name, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr)
 _OWN_LITERALS = frozenset({ast.Constant, ast.JoinedStr})
 # Builtins that never return what they are given.
 _PLAIN = words(

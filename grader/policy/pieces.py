@@ -102,6 +102,11 @@ def compile_all(pieces: Iterable[Piece], filename: str) -> None:
             flags |= piece.code.co_flags & _LASTING
 
 
+def run_names(module: str) -> tuple[str, ...]:
+    """The names under which a file may be in sys.modules: another one where a real module has its own."""
+    return (module, f"submission_{module}") if module else ()
+
+
 def error_place(error: Exception) -> tuple[int, int, str]:
     """Line, column and message of what a piece's compilation raised; the line is 0 when it is not told."""
     if isinstance(error, SyntaxError):

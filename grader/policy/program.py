@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import bisect
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from grader.policy.certainty import Certainty
 from grader.policy.folding import words
+from grader.policy.pieces import run_names
 from grader.policy.scopes import (
     Binding,
     Block,
@@ -29,6 +31,14 @@ from grader.policy.scopes import (
 
 DEEPEST = 180  # levels; hand-written code stays far below it, and the visitor far below Python's limit
 
+TYPE_CHECKING = False  # typing itself is costly to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    _Documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+LONGEST_ANNOTATION = 1_000
+
 
 class TooDeep(Exception):
     """The tree is nested deeper than any hand-written code."""
@@ -39,6 +49,7 @@ class TooDeep(Exception):
         self.column = column
 
 
+_MANGLED = re.compile(r"_[^_]\w*?(__\w+)\Z")
 _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
@@ -128,6 +139,10 @@ class Program:
         self.stores: list[Store] = []
         self.global_stores: list[tuple[ast.expr, ast.expr, Unit]] = []
         self.imports: list[tuple[str, ast.stmt]] = []
+        self.raised: list[Unit] = []
+        self.displaced: list[ast.ImportFrom] = []  # relative to a package that the source does not tell
+        self._bodies: list[tuple[Unit, list[ast.stmt]]] = []
+        self._keepers: dict[str, ast.expr] = {}  # names of methods that put things into a container
         self.stars: list[Star] = []
         self.own_stars: list[Star] = []
         self.modules: dict[str, ModuleScope] = {}
@@ -176,8 +191,8 @@ class Program:
             while "." in name:
                 name = name.rpartition(".")[0]
                 self.modules.setdefault(name, ModuleScope(name, package=True))
-        if main.name:
-            self.modules[main.name] = self.module
+        for name in run_names(main.name):
+            self.modules[name] = self.module
 
     def is_real(self, name: str) -> bool:
         """Whether a module of the submission may have the name of one that is there without it."""
@@ -192,6 +207,7 @@ class Program:
         self._block = self.root
         self._unit = self._new_unit()
         self._effects.add(self._unit)
+        self._bodies.extend((self._unit, body) for body in text.bodies)
         for at, body in enumerate(text.bodies):
             if not text.unsure or (scope is self.module and at in self._sure):
                 self._body(body)
@@ -213,6 +229,16 @@ class Program:
         self._body(statements[sure:])
         self._block = block
         return tail
+
+    def examples(self) -> list[tuple[Unit, str]]:
+        """The code of the examples in docstrings, each docstring's as one text, with a unit of its module."""
+        found: list[tuple[Unit, _Documented]] = [(unit, ast.Module(body, [])) for unit, body in self._bodies]
+        found += [(func.header, func.node) for func in self.funcs if not isinstance(func.node, ast.Lambda)]
+        found += [(cls.header, cls.node) for cls in self.classes]
+        texts = [(unit, ast.get_docstring(node) if node.body else None) for unit, node in found]
+        return [
+            (unit, _example(text)) for unit, text in texts if text and ">>>" in text and unit.func is None
+        ]
 
     def expand_stars(self) -> None:
         """Bind what a starred import takes from modules of the submission; again when they got more names."""
@@ -404,6 +430,8 @@ class Program:
             binding.parts = parts or {}
             if isinstance(value, ast.Lambda) and not path:
                 self.lambdas[value].name = target.id
+            if isinstance(value, ast.Attribute) and value.attr in _KEEPING and not path:
+                self._keepers[target.id] = value.value
         elif isinstance(target, ast.Tuple | ast.List):
             star = next((i for i, item in enumerate(target.elts) if isinstance(item, ast.Starred)), None)
             for i, item in enumerate(target.elts):
@@ -426,8 +454,9 @@ class Program:
 
     def _store_attribute(self, target: ast.Attribute, value: ast.expr, unit: Unit) -> None:
         store = Store(unit, [value])
+        target.attr = unmangled(target.attr)
         store.attr = target.attr
-        store.receiver = receiver = target.value
+        store.receiver = store.into = receiver = target.value
         if isinstance(receiver, ast.Name) and self._func is not None and self._func.cls is not None:
             first = next(iter(self._func.params), None)
             if receiver.id == first and not self._func.static:
@@ -477,6 +506,7 @@ class Program:
         for store in stores:
             store.key = key
             store.called_on = called_on
+            store.into = receiver
         self.stores.extend(stores)
 
     def _aug_assign(self, node: ast.AugAssign) -> None:
@@ -510,7 +540,9 @@ class Program:
             self.member_names.add(node.target.id)
 
     def _annotation(self, node: ast.expr | None) -> None:
-        if node is None or isinstance(node, ast.Constant):
+        if isinstance(node, ast.Constant):
+            node = _annotated(node)
+        if node is None:
             return
         outer = self._unit
         self._unit = self._new_unit()
@@ -674,6 +706,13 @@ class Program:
         name = _last_name(func)
         if name is not None:
             self.calls.setdefault(name, []).append(Call(decorator, func, [], [], unit, binding))
+        if isinstance(func, ast.Attribute) and not _is_plain_wrapper(decorator):
+            # @run.register: what is decorated is kept in what the decorator belongs to.
+            kept = self._new_unit()
+            kept.children.append(unit)
+            if binding.func is not None:
+                kept.children.append(binding.func.body)
+            self._store_item(func.value, [], kept, None, called_on=func.value)
 
     def _class_def(self, node: ast.ClassDef) -> None:
         outer = self._unit
@@ -701,6 +740,29 @@ class Program:
             self._expr(node.value)
             if self._func is not None:
                 self._func.returns.append(node.value)
+
+    def _raise(self, node: ast.Raise) -> None:
+        """What is raised may be met by any handler: it counts where a handler's name is read."""
+        for value in (node.exc, node.cause):
+            if isinstance(value, ast.Call):
+                self.callees.add(value.func)
+                self._alone(value.func)
+                for argument in (*value.args, *(keyword.value for keyword in value.keywords)):
+                    self._alone(argument.value if isinstance(argument, ast.Starred) else argument)
+                self._note_call(value)
+            elif value is not None:
+                self._alone(value)
+
+    def _alone(self, value: ast.expr) -> None:
+        """What an exception is made from, in a unit of its own; not a message, nor another call's result."""
+        outer = self._unit
+        if not isinstance(value, ast.Call | ast.JoinedStr | ast.BinOp | ast.Compare):
+            self._unit = unit = self._new_unit()
+            if self._func is not None:
+                outer.children.append(unit)
+            self.raised.append(unit)
+        self._expr(value)
+        self._unit = outer
 
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -747,6 +809,43 @@ class Program:
                 binding = self._bind("import", name, alias, again=target is not None)
                 binding.lib = f"{module}.{alias.name}"
                 self.import_bindings.append(binding)
+        if node.level:
+            block = self._block
+            self._block = Block(block)
+            self._import_elsewhere(node)
+            self._block = block
+
+    def _import_elsewhere(self, node: ast.ImportFrom) -> None:
+        """A relative import in a program that says itself in which packages its modules lie."""
+        packages, complete = self._certainty.packages(loose=self._home_module is self.module)
+        if not complete:
+            self.displaced.append(node)
+        relative = "." * node.level + (node.module or "")
+        for package in packages:
+            full = absolute(relative, ModuleScope(package, package=True))
+            target = self.modules.get(full)
+            if target is not None:
+                self._imports(full)
+            else:
+                self.imports.append((full, node))
+            for alias in node.names:
+                if alias.name == "*":
+                    self.linked = self.linked or target is not None
+                    (self.stars if target is None else self.own_stars).append(
+                        Star(full, target, self._home_module, self._next(), self._block, node)
+                    )
+                    continue
+                below = self.modules.get(f"{full}.{alias.name}")
+                if target is not None:
+                    self._link("member", alias.asname or alias.name, alias, target).lib = alias.name
+                    self._imports(f"{full}.{alias.name}")
+                elif below is not None:
+                    self._link("module", alias.asname or alias.name, alias, below)
+                    self._imports(f"{full}.{alias.name}")
+                else:
+                    binding = self._bind("import", alias.asname or alias.name, alias)
+                    binding.lib = f"{full}.{alias.name}"
+                    self.import_bindings.append(binding)
 
     def _link(self, kind: str, name: str, node: ast.AST, target: ModuleScope) -> Binding:
         """Bind a name to a module of the submission, or to a name in it."""
@@ -779,12 +878,17 @@ class Program:
 
     def _expression(self, node: ast.Expr) -> None:
         value = node.value
+        method = value
+        while isinstance(method, ast.Call):
+            method = method.func
         if (
             isinstance(value, ast.Call)
-            and isinstance(value.func, ast.Attribute)
-            and not isinstance(value.func.value, ast.Constant)
+            and isinstance(method, ast.Attribute)
+            and not isinstance(method.value, ast.Constant)
+            and self._keeper(value) is None
         ):
-            # ops.append(f): a call for its effect may keep its arguments in what it is called on.
+            # ops.append(f), run.register(int)(f): a call for its effect may keep its arguments in what it is
+            # called on.
             outer = self._unit
             self.callees.add(value.func)
             self._expr(value.func)
@@ -794,7 +898,7 @@ class Program:
             arguments = self._arguments(value)
             self._unit = outer
             self._note_call(value)
-            receiver = value.func.value
+            receiver = method.value
             if _is_namespace(receiver):
                 self._update_namespace(value, unit)
             else:
@@ -829,7 +933,8 @@ class Program:
                     self._expr(inner.value)
                 elif isinstance(inner, ast.MatchClass):
                     self._expr(inner.cls)
-                if isinstance(name, str):
+                    self._members_matched(inner, node.subject, unit)
+                if isinstance(name, str) and inner not in self.bound_at:
                     binding = self._bind("element", name, inner)
                     binding.value = node.subject
                     binding.path = ("*",)
@@ -838,6 +943,24 @@ class Program:
                 self._expr(case.guard)
             self._body(case.body)
             self._block = block
+
+    def _members_matched(self, pattern: ast.MatchClass, subject: ast.expr, unit: Unit) -> None:
+        """`case C(run=f)` reads the member `run` of the subject, or of something in it."""
+        if pattern.patterns:
+            read = ast.copy_location(ast.Attribute(subject, "__match_args__", ast.Load()), pattern)
+            self.attributes.add(read.attr)
+            self._unit.items.append(read)
+        for attr, inner in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
+            read = ast.copy_location(ast.Attribute(subject, attr, ast.Load()), pattern)
+            self.attributes.add(attr)
+            self._unit.items.append(read)
+            if self.many:
+                self.loose.add(attr)
+            name = inner.name if isinstance(inner, ast.MatchAs) else None
+            if name is not None:
+                binding = self._bind("value", name, inner)
+                binding.value = read
+                binding.units.append(unit)
 
     def _type_alias(self, node: ast.stmt) -> None:
         name = getattr(node, "name", None)
@@ -876,6 +999,7 @@ class Program:
         self._depth -= 1
 
     def _load(self, node: ast.Name) -> None:
+        node.id = unmangled(node.id)
         self.loads[node] = Load(self._scope, self._next(), self._block, self._unit)
         self.reads.setdefault(node.id, []).append(node)
         self._unit.items.append(node)
@@ -886,6 +1010,7 @@ class Program:
             chain.append(chain[-1].value)
         self._expr(chain[-1].value)
         for link in reversed(chain):
+            link.attr = unmangled(link.attr)
             self.attributes.add(link.attr)
             self._unit.items.append(link)
         if self.many and node not in self.callees:
@@ -908,9 +1033,40 @@ class Program:
         name = _last_name(node.func)
         if name in ("setattr", "__setattr__", "setitem", "heappush", "insort"):
             self._storing_call(node, name)
+        elif (receiver := self._keeper(node)) is not None:
+            self._kept(node, receiver)
         else:
             self._arguments(node)
         self._note_call(node)
+
+    def _keeper(self, node: ast.Call) -> ast.expr | None:
+        """The container that a call may put its arguments into, wherever it stands.
+
+        `k.append(f)`, `list.append(k, f)`, `map(k.append, [f])`, `partial(k.append)(f)`, and `add(f)` after
+        `add = k.append`.
+        """
+        func = node.func
+        if isinstance(func, ast.Name) and func.id in self._keepers:
+            return self._keepers[func.id]
+        if isinstance(func, ast.Attribute) and func.attr in _KEEPING:
+            owner = _last_name(func.value)
+            return node.args[0] if owner in _CONTAINER_TYPES and node.args else func.value
+        for argument in node.args:
+            if isinstance(argument, ast.Attribute) and argument.attr in _KEEPING:
+                return argument.value
+        return self._keeper(func) if isinstance(func, ast.Call) else None
+
+    def _kept(self, node: ast.Call, receiver: ast.expr) -> None:
+        """Visit the arguments, in a unit of their own, of a call that keeps them."""
+        outer = self._unit
+        self._unit = unit = self._new_unit()
+        outer.children.append(unit)
+        arguments = self._arguments(node)
+        self._unit = outer
+        if _is_namespace(receiver):
+            self._update_namespace(node, unit)
+        else:
+            self._store_item(receiver, arguments, unit, None, called_on=receiver)
 
     def _note_call(self, node: ast.Call) -> None:
         self._unit.items.append(node)
@@ -956,7 +1112,7 @@ class Program:
                 receiver = node.func.value
             store = Store(unit, [arguments[-1]])
             store.attr_expr = arguments[-2]
-            store.receiver = receiver
+            store.receiver = store.into = receiver
             self.stores.append(store)
             if isinstance(arguments[-2], ast.Constant) and isinstance(arguments[-2].value, str):
                 self.member_names.add(arguments[-2].value)
@@ -1048,6 +1204,7 @@ class Program:
 
     def _bind(self, kind: str, name: str, node: ast.AST, *, again: bool = False) -> Binding:
         """Bind a name; ``again`` to say what else it may get at the same place."""
+        name = unmangled(name)
         scope = self._home(name)
         binding = Binding(kind, name, node, scope, self._block, self._pos if again else self._next())
         binding.owner = self._func if scope.kind != "comprehension" else scope.func
@@ -1071,6 +1228,88 @@ class Program:
         binding.owner = unit.func
         binding.late = module is not None
         scope.names.setdefault(name, []).append(binding)
+
+    def scopes(self) -> list[Scope]:
+        """Every scope of the program that has names of its own, but for comprehensions."""
+        found: list[Scope] = [self.module, *self.modules.values()]
+        found += [func.scope for func in self.funcs]
+        found += [cls.scope for cls in self.classes]
+        return list(dict.fromkeys(found))
+
+    def replace_module(self, module: str, value: ast.expr, unit: Unit) -> None:
+        """Let every import of a module give also what is put into `sys.modules` under its name."""
+        parent = self.modules.get(module.rpartition(".")[0])
+        if parent is not None:
+            self.bind_global(module.rpartition(".")[2], value, unit, parent)
+        for scope in self.scopes():
+            for bindings in scope.names.values():
+                for at, item in reversed(list(enumerate(bindings))):
+                    rest = _below(item, module)
+                    if rest is not None:
+                        bindings.insert(at + 1, self._replaced(item, rest, value, unit))
+
+    def _replaced(self, item: Binding, rest: list[str], value: ast.expr, unit: Unit) -> Binding:
+        """A binding beside that of an import, to the value or a member of it."""
+        binding = Binding("value", item.name, item.node, item.scope, Block(item.block), item.pos)
+        binding.owner = item.owner
+        read = self._new_unit()
+        read.func, read.home, read.dead = item.owner, item.scope.home, item.block.dead
+        for attr in rest:
+            value = ast.Attribute(value, attr, ast.Load(), **_place(item.node))
+            self.attributes.add(attr)
+            read.items.append(value)
+        binding.value = value
+        binding.units = [read, unit]
+        return binding
+
+
+def _annotated(node: ast.Constant) -> ast.expr | None:
+    """An annotation that is written as a text, as which it may be read; at the place of the text."""
+    if not isinstance(node.value, str) or not 0 < len(node.value) <= LONGEST_ANNOTATION:
+        return None
+    try:
+        tree = ast.parse(node.value.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for inner in ast.walk(tree):
+        if isinstance(inner, ast.expr):
+            ast.copy_location(inner, node)
+    return tree
+
+
+def _example(docstring: str) -> str:
+    """What stands behind the prompts."""
+    return "\n".join(
+        line[4:] for line in map(str.strip, docstring.split("\n")) if line[:4] in (">>> ", "... ")
+    )
+
+
+def _below(item: Binding, module: str) -> list[str] | None:
+    """Of what a name is by an import of this module the members below it; None where it is none of it."""
+    if item.kind == "import":
+        full = item.lib
+    elif item.kind == "module" and item.target is not None:
+        full = item.target.name
+    elif item.kind == "member" and item.target is not None:
+        full = f"{item.target.name}.{item.lib}"
+    else:
+        return None
+    if full == module:
+        return []
+    return full[len(module) + 1 :].split(".") if full.startswith(f"{module}.") else None
+
+
+def _place(node: ast.AST) -> dict[str, Any]:
+    """Where a node stands, for another one."""
+    return {name: getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+
+
+def unmangled(name: str) -> str:
+    """`__run` for `_Model__run`, as which Python knows a class's private name outside of the class."""
+    if name[:1] != "_" or "__" not in name[2:] or name[-2:] == "__":
+        return name
+    found = _MANGLED.match(name)
+    return found[1] if found else name
 
 
 def absolute(name: str, scope: ModuleScope) -> str:
@@ -1147,6 +1386,16 @@ _WRAPPERS = words(
 )
 
 
+# Methods of containers that keep what they are given.
+_KEEPING = words(
+    """
+    append appendleft extend extendleft insert add update setdefault put put_nowait set push register
+    __setitem__ __iadd__ __ior__ new_child
+    """
+)
+_CONTAINER_TYPES = words("list dict set deque OrderedDict defaultdict Counter UserDict UserList bytearray")
+
+
 def _is_namespace(node: ast.expr) -> bool:
     """`globals()`, and `locals()` or `vars()` without an argument, or a module's `__dict__` by its name."""
     if isinstance(node, ast.Call) and not node.args and not node.keywords:
@@ -1182,6 +1431,7 @@ _STATEMENTS: dict[type[ast.AST], Callable[..., None]] = {
     ast.AsyncFunctionDef: Program._function,
     ast.ClassDef: Program._class_def,
     ast.Return: Program._return,
+    ast.Raise: Program._raise,
     ast.Import: Program._import,
     ast.ImportFrom: Program._import_from,
     ast.Global: Program._global,

@@ -12,12 +12,55 @@ from collections.abc import Iterable
 
 from grader.policy.names import MOST_BINDINGS, Lookup, Resolver
 from grader.policy.scopes import Binding, Class, Func, ModuleScope, Scope, Store, Unit
-from grader.policy.values import Bag, Container, Instance, Lib, Namespace, Result, Table, Unknown
+from grader.policy.values import (
+    Bag,
+    Container,
+    Function,
+    Instance,
+    Lib,
+    Namespace,
+    OwnClass,
+    Result,
+    Table,
+    Unknown,
+)
 
 # What a library calls by itself on a class made from one of its own.
 _CALLED_BACK = frozenset({"forward", "call", "build", "setup", "backward", "setup_context", "compute_output"})
 _BINDING_BY_TEXT = frozenset({"exec", "eval", "globals", "locals", "setattr", "modules"})
-_CONTAINER_MAKERS = ("builtins.", "collections.")
+_CONTAINER_MAKERS = (
+    *(
+        "builtins.",
+        "collections.",
+        "concurrent.futures.Future",
+        "queue.",
+        "contextvars.",
+        "weakref.",
+        "functools.",
+    ),
+    *("contextlib.", "types."),
+)
+# What is given to these is called later, by Python or a library itself.
+_CALLED_LATER = frozenset(
+    {
+        *("gc.callbacks.append", "gc.callbacks.insert", "gc.callbacks.extend", "gc.callbacks.__iadd__"),
+        *("signal.signal", "sys.addaudithook", "sys.settrace", "sys.setprofile", "sys.set_asyncgen_hooks"),
+        *("sys.monitoring.register_callback", "threading.settrace", "threading.setprofile"),
+        *("weakref.finalize", "weakref.ref", "weakref.proxy", "weakref.WeakMethod"),
+        *("codecs.register", "codecs.register_error", "copyreg.pickle", "copyreg.constructor"),
+        *("numpy.seterrcall", "numpy.set_printoptions", "numpy.set_string_function"),
+        *("sys.meta_path.append", "sys.meta_path.insert", "sys.path_hooks.append", "sys.path_hooks.insert"),
+    }
+)
+_LATER = frozenset(name.rpartition(".")[2] for name in _CALLED_LATER)
+# By these an exception is met without a handler's name.
+_CAUGHT = frozenset(
+    {"exc_info", "exception", "last_value", "last_exc", "__context__", "__cause__", "__exit__"}
+)
+
+# By these annotations are read, also those that are texts.
+_ANNOTATING = frozenset({"get_type_hints", "get_annotations", "signature", "__annotations__"})
+_BUILTINS = Lib("builtins")
 
 
 class Reach:
@@ -35,13 +78,14 @@ class Reach:
         self._classes: set[Class] = set()
         self._done: set[tuple[Binding, object]] = set()
         self._crowds: set[int] = set()
-        self._named: set[tuple[Scope, str]] = set()
+        self._named: set[tuple[Scope, str, str | None]] = set()
         self._stored: set[Store] = set()
         self._passed: set[Func] = set()
         self._waiting: list[Unit] = []
         self._hiding = hiding
         self._at_import = at_import
         self._executed: set[Func] | None = None
+        self._met = False  # an exception
 
     # --- starting points --------------------------------------------------------------------------
 
@@ -60,7 +104,43 @@ class Reach:
             attr = store.attr or ""
             if attr in _CALLED_BACK or (attr.startswith("__") and attr.endswith("__")):
                 self._store(store)
+            elif not self.resolver.exhausted and self._in_library(store):
+                self._store(store)
+                for value in store.values:
+                    self._given(value)
+        self._called_later()
         self._run()
+
+    def _in_library(self, store: Store) -> bool:
+        """Whether a value is put into a module or class of a library, where anything may use it."""
+        if store.into is None or store.unit.dead:
+            return False
+        values = self.resolver.resolve(store.into)
+        if store.called_on is not None:
+            return any(isinstance(value, Table) or value == _BUILTINS for value in values)
+        return any(isinstance(value, Lib | Table) for value in values)
+
+    def _called_later(self) -> None:
+        """What was given to Python or to a library to be called at some time."""
+        for last in _LATER & self.program.calls.keys():
+            for call in self.program.calls[last]:
+                func = call.unit.func
+                if call.unit.dead or (func is not None and not self._ran(func)):
+                    continue
+                values = self.resolver.resolve(call.func)
+                if any(isinstance(value, Lib) and value.name in _CALLED_LATER for value in values):
+                    if call.decorated is not None:
+                        self._indirect(call.decorated)
+                    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+                        self._alone(argument)
+                        self._given(argument)
+
+    def _given(self, node: ast.expr) -> None:
+        """What is given to a library: of an object of the submission it may use any member."""
+        for value in self.resolver.leaves(self.resolver.resolve(node)):
+            if isinstance(value, Instance | OwnClass):
+                self._class(value.cls)
+                self._members(value.cls, value.cls.scope.names)
 
     def _from_elsewhere(self) -> None:
         """The entry point may still come into being in a way that has no name in the source."""
@@ -133,6 +213,8 @@ class Reach:
 
     def _read(self, node: ast.Name) -> None:
         bindings = self.resolver.candidates(node)
+        if any(item.kind == "import" and item.lib.rpartition(".")[2] in _ANNOTATING for item in bindings):
+            self._attr("__annotations__")
         if not bindings:
             for store in self.resolver.stores(node.id):  # put into builtins or into the module itself
                 self._store(store)
@@ -149,10 +231,15 @@ class Reach:
             else:
                 self._binding(binding)
         home = bindings[0].scope
-        if (home, node.id) not in self._named:
-            self._named.add((home, node.id))
+        # Of a dictionary that is written as one, an item of another name is another item.
+        named = key if isinstance(key, str) and all(map(_is_dictionary, bindings)) else None
+        if (home, node.id, named) not in self._named:
+            self._named.add((home, node.id, named))
             for store in self.resolver.items(home, node.id):
-                self._store(store)
+                stored = store.key.value if isinstance(store.key, ast.Constant) else None
+                other = isinstance(store.into, ast.Name) and isinstance(stored, str) and stored != named
+                if named is None or not other:
+                    self._store(store)
 
     def _part(self, binding: Binding, key: object) -> None:
         unit = binding.parts.get(key)
@@ -171,6 +258,9 @@ class Reach:
             return
         for unit in binding.units:
             self._unit(unit)
+        met_in = binding.func.name if binding.func is not None else ""
+        if isinstance(binding.node, ast.ExceptHandler) or met_in in _CAUGHT:
+            self._raised()
         if binding.func is not None and binding.kind == "func":
             self._unit(binding.func.header)
             self._unit(binding.func.body)
@@ -178,6 +268,15 @@ class Reach:
             self._class(binding.cls)
         if binding.kind == "member" and binding.target is not None:
             self._global(binding.target, binding.lib)
+
+    def _raised(self) -> None:
+        """What exceptions hold, once one of them may be met."""
+        if self._met:
+            return
+        self._met = True
+        for unit in self.program.raised:
+            if unit.func is None or self._ran(unit.func):
+                self._unit(unit)
 
     def _indirect(self, binding: Binding) -> None:
         """A binding that is reached by its name as a text, or as a member."""
@@ -220,6 +319,12 @@ class Reach:
 
     def _attribute(self, node: ast.Attribute) -> None:
         attr = node.attr
+        if attr in _CAUGHT:
+            self._raised()
+        if attr in _ANNOTATING:
+            self._attr("__annotations__")
+        if attr == "__match_args__" and self.resolver.members(attr):
+            self._every_attribute()
         resolver = self.resolver
         if not self._hiding and not resolver.members(attr) and not resolver.stores(attr):
             if attr == "__annotations__":
@@ -317,8 +422,10 @@ class Reach:
     def _keeps(self, receiver: ast.expr) -> bool:
         """Whether a method called on this may keep its arguments: a container, a model, who knows what."""
         for value in self.resolver.resolve(receiver):
-            if isinstance(value, Container | Bag | Table | Unknown):
+            if isinstance(value, Container | Bag | Table | Unknown) or value == _BUILTINS:
                 return True
+            if isinstance(value, Function) and getattr(value.func.node, "decorator_list", None):
+                return True  # functools.singledispatch, or another decorator, may have given it methods
             if isinstance(value, Instance) and self.resolver.family(value.cls)[1]:
                 return True
             if isinstance(value, Result):
@@ -349,3 +456,11 @@ class Reach:
                 self.nodes.add(inner)
                 if not isinstance(inner, ast.Name) or inner in self.program.loads:
                     self._node(inner)
+
+
+def _is_dictionary(binding: Binding) -> bool:
+    """Whether a name is bound to a dictionary as such."""
+    value = binding.value
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return binding.kind == "value" and not binding.path and value.func.id == "dict"
+    return binding.kind == "value" and not binding.path and isinstance(value, ast.Dict)

@@ -178,10 +178,11 @@ class Store:
 
     `attr` is the attribute's name, None for an item, `attr_expr` its name as an expression (setattr).
     `called_on` is set when it is only an argument of a method call that may keep it: ops.append(f).
-    `receiver` is what an attribute is put into.
+    `receiver` is what an attribute is put into, `into` what the value is put into, whether as an attribute or
+    as an item.
     """
 
-    __slots__ = ("attr", "attr_expr", "called_on", "cls", "key", "receiver", "root", "unit", "values")
+    __slots__ = ("attr", "attr_expr", "called_on", "cls", "into", "key", "receiver", "root", "unit", "values")
 
     def __init__(self, unit: Unit, values: list[ast.expr]) -> None:
         self.unit = unit
@@ -192,6 +193,7 @@ class Store:
         self.root: ast.Name | None = None
         self.called_on: ast.expr | None = None
         self.receiver: ast.expr | None = None
+        self.into: ast.expr | None = None
         self.cls: Class | None = None
 
 

@@ -163,6 +163,58 @@ ATTACKS = {
         ["import typing\ntyping.TYPE_CHECKING = True\nfrom heads import g\ndef f(x): return g(x)"],
         {"heads": "import numpy, typing\ndef g(x): return x\nif typing.TYPE_CHECKING: g = numpy.tanh"},
     ),
+    "a hook by which the honest cell ends before it begins": (
+        "cell",
+        [
+            "import numpy, sys\ndef f(x): return numpy.tanh(x)\narmed = []",
+            "def g(event, _):\n    if armed and event == 'exec': raise armed.pop()\nsys.addaudithook(g)",
+            "armed.append(ValueError())",
+            "def f(x): return x",
+        ],
+        {},
+    ),
+    "an import that finds nothing any more": (
+        "cell",
+        [
+            "import numpy, sys\ndef f(x): return numpy.tanh(x)",
+            "sys.path.clear()",
+            "import statistics\ndef f(x): return x",
+        ],
+        {},
+    ),
+    "a module in the place of another": (
+        "main",
+        ["import heads\ndef f(x): return heads.tanh(x)"],
+        {"heads": "import sys, numpy\nsys.modules[__name__] = numpy"},
+    ),
+    "a helper under a library's name": (
+        "main",
+        ["import heads\nfrom math import run\ndef f(x): return run(x)"],
+        {"heads": "import math, numpy\nmath.run = numpy.tanh"},
+    ),
+    "a helper among the builtins": (
+        "main",
+        ["import heads\ndef f(x): return abs(x)"],
+        {"heads": "import numpy\n__builtins__['abs'] = numpy.tanh"},
+    ),
+    "a module that says that it lies in a library": (
+        "main",
+        ["import heads\ndef f(x): return heads.tanh(x)"],
+        {"heads": "import numpy\n__package__ = 'numpy'\nfrom . import tanh"},
+    ),
+    "a helper that an exception brings along": (
+        "main",
+        ["try:\n    import heads\nexcept ValueError as error:\n    g = error.args[0]\ndef f(x): return g(x)"],
+        {"heads": "from numpy import tanh\nraise ValueError(tanh)"},
+    ),
+    "a helper that an example in a docstring brings along": (
+        "main",
+        ["import doctest, heads\ndoctest.testmod(heads)\ndef f(x): return heads.kept[0](x)"],
+        {
+            "heads": 'kept = []\ndef g():\n    """\n    >>> from numpy import tanh\n'
+            '    >>> kept.append(tanh)\n    """'
+        },
+    ),
     "a helper that fails when it has been used": (
         "main",
         ["kept = []\ntry:\n    import heads\nexcept ValueError:\n    pass\ndef f(x): return kept[0](x)"],

@@ -135,6 +135,14 @@ def test_what_surely_runs_hides_no_later_definition(line: str) -> None:
         ("", "from .torch import nn"),
         ("", "(a, b) = ()"),
         ("", "a = -'b'"),
+        ("import sys\nsys.settrace(go)", "pass"),
+        ("import sys\nsys.addaudithook(go)", "pass"),
+        ("import sys\ngetattr(sys, 'settrace')(go)", "pass"),
+        ("import sys\ngetattr(sys, go)(go)", "pass"),
+        ("from sys import *\nsettrace(go)", "pass"),
+        ("import sys\nsys.setrecursionlimit(40)", "class A: pass"),
+        ("import sys\nsys.path.clear()", "import statistics"),
+        ("import sys as os\nos.path.clear()", "import statistics"),
         ("int = 1\ndel int", "def g(x: int): pass"),
         ("", "def g(x: Tensor): pass"),
         ("", "@k\ndef g(x): pass"),
@@ -146,6 +154,12 @@ def test_what_may_raise_leaves_an_earlier_definition(before: str, line: str) -> 
     (violation,) = found["violations"]
     assert violation["helper"] == SOFTMAX
     assert violation["if_failed"] == [[first.count("\n") + 2]]
+
+
+def test_ordinary_uses_of_sys_and_os_leave_statements_certain() -> None:
+    first = "import sys, os\nfrom scipy import signal\nprint(os.path.exists('a'), sys.version)"
+    found = cells(f"{first}\nprint(getattr(os, 'name'))", DRAFT, f"import statistics\n{OWN}", CALL + "k(x)")
+    assert (found["violations"], found["suspicious"]) == ([], [])
 
 
 def conditions(*texts: str) -> Any:

@@ -202,6 +202,74 @@ USES = {
         "from heads import table\n" + CALL + "table['f'](x)",
         {"heads.py": SM + "table = {}\ntable.update(f=sm)"},
     ),
+    "a name put into a library": (
+        "import heads\nfrom math import attend\n" + CALL + "attend(x)",
+        {"heads.py": SM + "import math\nmath.attend = sm"},
+    ),
+    "a name put into a library by setattr": (
+        "import heads\nfrom torch import exp\n" + CALL + "exp(x)",
+        {"heads.py": SM + "import torch\nsetattr(torch, 'exp', sm)"},
+    ),
+    "a name put into the builtins": (
+        "import heads\n" + CALL + "abs(x)",
+        {"heads.py": SM + "__builtins__['abs'] = sm"},
+    ),
+    "names put into the builtins": (
+        "import heads\n" + CALL + "abs(x)",
+        {"heads.py": SM + "__builtins__.update(abs=sm)"},
+    ),
+    "an object that a library writes to": (
+        "import heads\n" + CALL + "print(x)",
+        {"heads.py": SM + "import sys\nclass W:\n    def write(self, x): return sm(x)\nsys.stdout = W()"},
+    ),
+    "what Python calls later": (
+        "import heads\n" + CALL + "x",
+        {"heads.py": SM + "import gc\ndef k(phase, told): return sm(1)\ngc.callbacks.append(k)"},
+    ),
+    "a module that puts another into its place": (
+        "import heads\n" + CALL + "heads.softmax(x)",
+        {"heads.py": "import sys, torch.nn.functional as F\nsys.modules[__name__] = F"},
+    ),
+    "a module that puts another under a library's name": (
+        "import heads\nfrom json import softmax as s\n" + CALL + "s(x)",
+        {"heads.py": "import sys, torch.nn.functional as F\nmodules = sys.modules\nmodules['json'] = F"},
+    ),
+    "a module that puts another under a name of its package": (
+        "import tools.low\n" + CALL + "tools.low.softmax(x)",
+        {"tools/low.py": "import sys, torch.nn.functional as F\nsys.modules['tools.low'] = F"},
+    ),
+    "a package that a module says it lies in": (
+        "import heads\n" + CALL + "heads.f(x)",
+        {"heads.py": "__package__ = 'tools'\nfrom .low import sm\ndef f(x): return sm(x)",
+         "tools/low.py": SM},
+    ),
+    "a library that a module says it lies in": (
+        "import heads\n" + CALL + "heads.softmax(x)",
+        {"heads.py": "import torch\n__package__ = 'torch.nn'\nfrom .functional import softmax"},
+    ),
+    "a library that the file says it lies in": (
+        "import torch, heads\n__package__ = 'torch.nn'\nfrom .functional import softmax\n"
+        + CALL + "softmax(x)",
+        {"heads.py": ""},
+    ),
+    "the file by the name that it has beside a real module": (
+        "import submission_solution as me\n" + SM + CALL + "me.sm(x)",
+        {"a.py": ""},
+    ),
+    "what an exception of a module holds": (
+        "try:\n    import heads\nexcept ValueError as error:\n    kept = error.args\n" + CALL + "kept[0](x)",
+        {"heads.py": SM + "raise ValueError(sm)"},
+    ),
+    "a function for a type of arguments": (
+        "import heads\n" + CALL + "heads.run(x)",
+        {"heads.py": SM + "import functools\n@functools.singledispatch\ndef run(x): return x\n"
+                     "@run.register(int)\ndef _(x): return sm(x)"},
+    ),
+    "a function for a type of arguments, by a call": (
+        "import heads\n" + CALL + "heads.run(x)",
+        {"heads.py": SM + "import functools\n@functools.singledispatch\ndef run(x): return x\n"
+                     "run.register(int)(sm)"},
+    ),
     "a name that a module may not get to bind again": (
         "import heads\n" + CALL + "heads.f(x)",
         {"heads.py": SM + "def f(x): return sm(x)\n1 / 0\ndef sm(x): return x"},
@@ -232,6 +300,14 @@ HIDDEN = {
         {"heads.py": SM + "def find(name): return globals()[name]"},
     ),
     "a module behind a module": ("import a\n" + CALL + "getattr(a, x)(x)", {"a.py": "import b", "b.py": SM}),
+    "a package that is told as it runs": (
+        "import heads\n" + CALL + "heads.f(x)",
+        {"heads.py": "__package__ = x\nfrom .low import f"},
+    ),
+    "another import statement": (
+        "import heads\nimport low\n" + CALL + "low.softmax(x)",
+        {"heads.py": "import builtins, torch\nbuiltins.__import__ = lambda *names: torch"},
+    ),
     "code from a text in a module": ("import heads\n" + CALL + "x", {"heads.py": "exec(input())"}),
 }
 
@@ -272,6 +348,27 @@ CLEAN = {
     "names of one module are not another's": (
         "import a, b\n" + CALL + "b.run(x)",
         {"a.py": SM, "b.py": "def sm(x): return x\ndef run(x): return sm(x)"},
+    ),
+    "tests of a module that a library runs": (
+        "import doctest, inspect, heads\ndoctest.testmod(heads)\nprint(inspect.getmembers(heads))\n"
+        + CALL + "heads.own(x)",
+        {"heads.py": SM + "def own(x):\n    '''\n    >>> own(1) == sm(1)\n    True\n    '''\n    return x"},
+    ),
+    "loading a module again": (
+        "import importlib, sys, heads\nimportlib.reload(heads)\nsys.modules.pop('heads', None)\n"
+        + CALL + "heads.own(x)",
+        {"heads.py": SM + "def own(x): return x"},
+    ),
+    "a package that its modules are told to lie in": (
+        "from tools.low import own\n" + CALL + "own(x)",
+        {"tools/low.py": "import torch\nif __name__ == '__main__' and not __package__:\n"
+                         "    __package__ = 'tools'\nfrom .up import own",
+         "tools/up.py": "def own(x): return x"},
+    ),
+    "a decorator that renames functions": (
+        "from tools.low import own\n" + CALL + "own(x)",
+        {"tools/low.py": "import torch\nfrom .up import own\ndef named(f):\n    f.__name__ = 'g'",
+         "tools/up.py": "def own(x): return x"},
     ),
     "printing a module": (
         "import heads\nprint(heads)\n" + CALL + "heads.own(x)",
@@ -451,6 +548,95 @@ def test_looking_through_the_files_own_names_is_suspicious_where_a_helper_is_amo
     assert found["suspicious"]
     found = analyze(f"import numpy as np\ndef {ENTRY}(x):\n    {body}", RULES, ENTRY)
     assert not found["suspicious"]
+
+
+EXAMPLE = """kept = []
+def k():
+    \"\"\"
+    >>> from torch import softmax
+    >>> kept.append(softmax)
+    \"\"\"
+"""
+
+
+def test_an_example_in_a_docstring_is_code_where_it_is_run() -> None:
+    run = "import doctest, heads\ndoctest.testmod(heads)\n"
+    found = files(run + CALL + "heads.kept[0](x)", {"heads.py": EXAMPLE})
+    assert helpers(found["violations"]) == {"torch.softmax"}
+    for unused in (EXAMPLE, EXAMPLE.replace("kept.append(softmax)", "print(softmax(1), k())")):
+        assert files(run + CALL + "heads.k()", {"heads.py": unused})["violations"] == []
+    assert files("import heads\n" + CALL + "heads.kept[0](x)", {"heads.py": EXAMPLE})["violations"] == []
+
+
+KEPT = {
+    "within another expression": "_ = kept.append(sm)",
+    "in a test": "assert not kept.append(sm)",
+    "by the class": "list.append(kept, sm)",
+    "by a method that is passed on": "list(map(kept.append, [sm]))",
+    "by a partial": "import functools\nfunctools.partial(kept.append, sm)()",
+    "by a partial that gets it": "import functools\nfunctools.partial(kept.append)(sm)",
+    "by the method's own name": "add = kept.append\nadd(sm)",
+    "by another name of the list": "other = kept\nother.append(sm)",
+    "by an exception": "try:\n    raise ValueError(sm)\nexcept ValueError as error:\n    kept += error.args",
+    "by an exception that has no name": "import sys\ntry:\n    raise ValueError((1, sm))\n"
+    "except ValueError:\n    kept += sys.exc_info()[1].args[0]",
+    "by an object that ends an exception": "class C:\n    def __enter__(self): pass\n"
+    "    def __exit__(self, kind, error, trace):\n        kept.append(error)\n        return True\n"
+    "with C(): raise ValueError(sm)",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_is_put_into_a_list_is_followed(name: str) -> None:
+    found: Any = analyze(f"{SM}kept = []\n{KEPT[name]}\n{CALL}kept[0](x)", RULES, ENTRY)
+    assert helpers(found["violations"]) == {SOFTMAX}, found
+    elsewhere: Any = analyze(f"{SM}kept = []\n{KEPT[name]}\n{CALL}x", RULES, ENTRY)
+    assert elsewhere["violations"] == []
+
+
+MATCH = f"def {ENTRY}(x):\n    match "
+READ = {
+    "a pattern's member": f"class C: run = sm\n{MATCH}C():\n        case C(run=f): return f(x)",
+    "a library's member in a pattern": "import torch.nn.functional as F\n"
+    f"{MATCH}F:\n        case object(softmax=f): return f(x)",
+    "a pattern's member by its place": "class C:\n    __match_args__ = ('run',)\n    run = sm\n"
+    f"{MATCH}C():\n        case C(f): return f(x)",
+    "a private member from outside": f"class C:\n    __run = sm\n{CALL}C()._C__run(x)",
+    "a private member by its text": f"class C:\n    __run = sm\n{CALL}getattr(C(), '_C__run')(x)",
+    "an annotation that is a text": "import typing\ndef k(x: 'sm'): pass\n"
+    f"{CALL}typing.get_type_hints(k)['x'](x)",
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_members_are_found_in_whatever_way_they_are_read(name: str) -> None:
+    found: Any = analyze(SM + READ[name], RULES, ENTRY)
+    assert SOFTMAX in helpers(found["violations"]), found
+
+
+def test_an_item_of_another_name_is_another_item() -> None:
+    table = f"{SM}table = {{}}\ntable['torch'] = sm\ntable['mine'] = abs\n"
+    found: Any = analyze(f"{table}{CALL}table['mine'](x)", RULES, ENTRY)
+    assert found["violations"] == []
+    for key in ("'torch'", "x", "'to' + 'rch'"):
+        found = analyze(f"{table}{CALL}table[{key}](x)", RULES, ENTRY)
+        assert helpers(found["violations"]) == {SOFTMAX}, key
+    nested: Any = analyze(f"{SM}t = {{'a': {{}}}}\nt['a']['b'] = sm\n{CALL}t['a']['b'](x)", RULES, ENTRY)
+    assert helpers(nested["violations"]) == {SOFTMAX}
+
+
+@pytest.mark.parametrize("said", ["f'{sm(1)} is not {k(1)}'", "'%s is not it' % sm(1)", "'not it', sm(1)"])
+def test_what_a_self_test_raises_is_not_used(said: str) -> None:
+    own = "def k(x):\n    try:\n        return x\n    except ValueError as error:\n        print(error)\n"
+    found = cells(SM + own, f"raise AssertionError({said})", CALL + "k(x)")
+    assert (found["violations"], found["suspicious"]) == ([], [])
+
+
+def test_timing_functions_hides_nothing_and_timing_texts_may() -> None:
+    timed = "import timeit\nprint(timeit.timeit(lambda: sm(1), number=3))"
+    found = cells(SM, timed, CALL + "x")
+    assert (found["violations"], found["suspicious"]) == ([], [])
+    assert cells(SM, "import timeit\ntimeit.timeit('k(1)')", CALL + "x")["suspicious"]
 
 
 PASSING_ON = {

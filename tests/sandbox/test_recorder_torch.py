@@ -268,6 +268,23 @@ def in_a_backward() -> Any:
     return value.grad
 
 
+def as_a_hook(hook: Callable[[Any], Any]) -> Any:
+    """A value that is handed through a hook on its way back."""
+    value = torch.zeros(3, 4, requires_grad=True)
+    value.register_hook(hook)
+    return torch.autograd.grad(value, value, x())
+
+
+class HandedOn(torch.nn.Module):
+    forward = staticmethod(F.gelu)  # type: ignore[assignment]
+
+
+def in_a_parametrization() -> Any:
+    module = torch.nn.Linear(4, 3)
+    torch.nn.utils.parametrize.register_parametrization(module, "weight", HandedOn())
+    return module.weight
+
+
 def inference() -> Any:
     with torch.inference_mode():
         return F.layer_norm(x(), (4,))
@@ -312,6 +329,13 @@ HIDDEN: dict[str, tuple[str, str, Callable[[], Any]]] = {
     ),
     "jacobian": ("activation", "torch.nn.functional.gelu", lambda: torch.func.jacrev(F.gelu)(x(2))),
     "in_a_backward": ("normalization", "torch.nn.functional.normalize", in_a_backward),
+    "hook": ("activation", "torch.nn.functional.gelu", lambda: as_a_hook(F.gelu)),
+    "hook_operator": (
+        "activation",
+        "torch.nn.functional.gelu",
+        lambda: as_a_hook(torch.ops.aten.gelu.default),
+    ),
+    "parametrization": ("activation", "torch.nn.functional.gelu", in_a_parametrization),
     "checkpoint": (
         "activation",
         "torch.nn.functional.gelu",

@@ -162,7 +162,8 @@ class TorchRecorder:
             helper = known[1] if known is not None else self._operator_of(func)
             if helper is None or self._hidden:
                 return False
-            place = self.findings.place(_getframe(2), "torch")
+            called = helper.operator.replace("::", ".").rpartition(".")[2]
+            place = self.findings.place(_getframe(2), "torch", called)
             if place.allowed:
                 return False
             self._add(place.helper, helper, place.line)
@@ -189,7 +190,8 @@ class TorchRecorder:
             helper = None if schema is None else self._operators.get(schema.name)
             place = self.findings.place(_getframe(2), "torch")
             self._watch(place.line)
-            if not place.allowed and (helper is not None or place.helper is not None):
+            allowed = place.allowed or (place.backward and schema is not None and _of_gradients(schema.name))
+            if not allowed and (helper is not None or place.helper is not None):
                 self._add(place.helper, helper, place.line)
         except Exception as error:
             self.findings.fail("dispatch mode", error)
@@ -230,7 +232,8 @@ class TorchRecorder:
 
     def _note_script(self, script: Any) -> None:
         try:
-            place = self.findings.place(_getframe(2), "torch")
+            # Torch's own functions call no script by a name; a submission's is its own.
+            place = self.findings.place(_getframe(2), "torch", "")
             if not place.allowed and not self._hidden:
                 for helper in self._scripted(script):
                     self._add(place.helper, helper, place.line)
@@ -298,6 +301,11 @@ class TorchRecorder:
             self.torch._C.ScriptFunction.__call__,
             self.torch._C.ScriptMethod.__call__,
         )
+
+
+def _of_gradients(operator: str) -> bool:
+    """Whether autograd's engine may run an operator for its own sake: what else runs there, hooks run."""
+    return operator.endswith("_") or "backward" in operator
 
 
 def _holds(stack: tuple[Any, ...], mode: Any) -> bool:
