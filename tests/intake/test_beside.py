@@ -1,4 +1,4 @@
-"""A path that is one student's own work: what a file imports from its folder, and folders of one submission."""
+"""A path that is one student's own work: a file with what it imports, and a folder of one submission."""
 
 from __future__ import annotations
 

@@ -40,13 +40,17 @@ def raised(
         (raised("TypeError", "bad operand"), "It raised TypeError in line 12: bad operand."),
         (
             raised("ValueError", "assignment destination is read-only"),
-            "It raised ValueError in line 12: assignment destination is read-only. Leave the arguments as they "
-            "are, and write into a copy.",
+            (
+                "It raised ValueError in line 12: assignment destination is read-only. Leave the arguments as "
+                "they are, and write into a copy."
+            ),
         ),
         (
             raised("PermissionError", "[Errno 13] Permission denied: 'w.npy'"),
-            "It raised PermissionError in line 12: [Errno 13] Permission denied: 'w.npy'. Files can't be opened "
-            "here; the arguments are all there is.",
+            (
+                "It raised PermissionError in line 12: [Errno 13] Permission denied: 'w.npy'. Files can't be "
+                "opened here; the arguments are all there is."
+            ),
         ),
         (StepOutcome("timed_out", detail="the call took more than 5 s"), "The call took more than 5 s."),
         (StepOutcome("crashed", detail="the process ended by signal 11"), "The process ended by signal 11."),
