@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import grader
-from grader.batch.grading import inputs_of
+from grader.batch.made import inputs_of
 from grader.batch.runner import Runner
 from grader.batch.stored import Ran
 from grader.batch.who import find

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from support.small import RIGHT, WRONG, small_pack
 
 from grader.batch import grading
-from grader.batch.grading import Run, grade_class, keep_ids
+from grader.batch.grading import Run, grade_class
+from grader.batch.ids import keep_ids
 from grader.batch.runner import Runner
 from grader.errors import GraderError
 from grader.exercise.pack import Pack

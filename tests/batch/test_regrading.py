@@ -18,8 +18,10 @@ from support.small import RIGHT, WRONG, small_pack
 
 import grader
 from grader.batch import grading
-from grader.batch.grading import Run, grade_class, keep_ids, made_of, need
+from grader.batch.grading import Run, grade_class
+from grader.batch.ids import keep_ids
 from grader.batch.jobs import Graded, Job
+from grader.batch.made import made_of, need
 from grader.batch.pool import grade_all
 from grader.batch.runner import Runner
 from grader.batch.worker import pages_of

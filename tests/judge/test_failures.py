@@ -41,8 +41,8 @@ def raised(
         (
             raised("ValueError", "assignment destination is read-only"),
             (
-                "It raised ValueError in line 12: assignment destination is read-only. Leave the arguments as "
-                "they are, and write into a copy."
+                "It raised ValueError in line 12: assignment destination is read-only. Leave the arguments "
+                "as they are, and write into a copy."
             ),
         ),
         (

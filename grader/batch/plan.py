@@ -1,0 +1,164 @@
+"""What is to be done for a class: who is run, who is judged, who is left alone, and what to know before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.batch.ids import keep_ids
+from grader.batch.jobs import Job
+from grader.batch.made import Need, made_of, need
+from grader.batch.surroundings import surroundings
+from grader.batch.who import find
+from grader.exercise.pack import Pack
+from grader.gradebook.journal import Gradebook, Made
+from grader.intake.submission import Submission
+from grader.report import files
+from grader.result import Adjustment
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission, what it needs, and of what its result will be made."""
+
+    submission: Submission
+    need: Need
+    made: Made
+
+
+class Plan:
+    """What each submission of a class needs."""
+
+    def __init__(
+        self,
+        pack: Pack,
+        submissions: Sequence[Submission],
+        gradebook: Gradebook,
+        out: Path,
+        *,
+        force: bool,
+        reports: bool,
+        level: str,
+    ) -> None:
+        self._out = out
+        self._reports = reports
+        self._gradebook = gradebook
+        self.known = gradebook.graded()
+        self.adjustments = gradebook.adjustments()
+        kept, self.warnings = keep_ids(submissions, self.known)
+        stored = gradebook.executions()
+        around = surroundings(pack.exercise.packages, level)
+        self.tasks: list[Task] = []
+        for submission in kept:
+            made = made_of(submission, pack, self.adjustments.get(submission.id, ()), around)
+            before = self.known.get(submission.id)
+            self.tasks.append(Task(submission, need(submission, made, before, stored, pack.id, force), made))
+        self.chosen = self.tasks
+
+    def choose(self, only: Sequence[str], *, faults: bool) -> None:
+        """Leave all but some out. Raises GraderError."""
+        if only:
+            every = [task.submission for task in self.tasks]
+            names = {find(who, every).id for who in only}
+            self.chosen = [task for task in self.chosen if task.submission.id in names]
+        if faults:
+            failed = {name for name, one in self.known.items() if one.status == "grader_fault"}
+            self.chosen = [task for task in self.chosen if task.submission.id in failed]
+
+    @property
+    def kept(self) -> int:
+        """How many of those that were chosen need nothing."""
+        return sum(task.need == "keep" for task in self.chosen)
+
+    @property
+    def whole(self) -> bool:
+        """Nobody was left out, and there are pages."""
+        return self._reports and len(self.chosen) == len(self.tasks)
+
+    def without_pages(self, *, doubtful: bool) -> list[str]:
+        """The ids of those that need nothing but their pages.
+
+        Args:
+            doubtful: A run was ended before its time: pages that it wrote and the results of which it did not
+                keep are of another text or pack.
+        """
+        if not self._reports:
+            return []
+        kept = [task.submission.id for task in self.chosen if task.need == "keep"]
+        when = self._gradebook.graded_at() if doubtful else {}
+        return [
+            name
+            for name in kept
+            if files.pages_missing(self._out, name) or _written_after(self._out, name, when.get(name))
+        ]
+
+    def jobs(self) -> Sequence[Job]:
+        """What is to be asked of those who grade: those with the same text at once."""
+        groups: dict[tuple[str, str], list[Task]] = {}
+        for task in self.chosen:
+            if task.need != "keep":
+                # What has no text to run is judged by itself.
+                shared = task.made.text or task.submission.id
+                groups.setdefault((task.need, shared), []).append(task)
+        return _Jobs(list(groups.values()), self.adjustments, self._gradebook, reports=self._reports)
+
+
+def _written_after(out: Path, name: str, when: float | None) -> bool:
+    """Whether a page is newer than the result that it should tell of. Raises OSError."""
+    return when is not None and any((out / page).stat().st_mtime > when for page in files.page_paths(name))
+
+
+class _Jobs(Sequence[Job]):
+    """Jobs that are made when they are asked for: what running a whole class gave may fill the memory."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Task]],
+        adjustments: Mapping[str, tuple[Adjustment, ...]],
+        gradebook: Gradebook,
+        *,
+        reports: bool,
+    ) -> None:
+        self._groups = groups
+        self._adjustments = adjustments
+        self._gradebook = gradebook
+        self._reports = reports
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __getitem__(self, number):  # type: ignore[no-untyped-def]
+        if isinstance(number, slice):
+            return [self[at] for at in range(*number.indices(len(self)))]
+        group = self._groups[number]
+        submissions = tuple([task.submission for task in group])
+        text = group[0].made.text
+        stored = self._gradebook.execution(text) if text and group[0].need == "judge" else None
+        return Job(
+            submissions,
+            {s.id: self._adjustments[s.id] for s in submissions if s.id in self._adjustments},
+            stored.gave if stored is not None else None,
+            self._reports,
+        )
+
+
+def timeless(pack: Pack, submissions: Sequence[Submission]) -> list[str]:
+    """What to know where the course has a deadline and nothing tells who kept it."""
+    late = pack.exercise.grading.get("late")
+    if late is None:
+        return []
+    untold = [one for one in submissions if not one.submitted_at and not one.late]
+    marked = [one for one in submissions if not one.submitted_at and one.late and late.get("marked") is None]
+    told = []
+    if untold and not any(one.late is not None for one in submissions):
+        told.append(
+            f"{len(untold)} of {len(submissions)} submissions do not tell when they were handed in: nothing "
+            "is taken from them for being late"
+        )
+    if marked:
+        told.append(
+            f"{len(marked)} submissions are late by what the platform says, which tells no time; "
+            "grading.late says in marked what that costs, and doesn't so far"
+        )
+    return told
