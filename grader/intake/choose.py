@@ -40,6 +40,10 @@ _COPY = re.compile(
     r"(?:[ _-]*\(\d+\)|[ _-]+copy(?:[ _-]?\d+)?|[ _-]\d{1,2})?",
     re.DOTALL,
 )
+# A file that was handed in again under its name, or saved twice, gets a number from platforms and browsers.
+_NUMBERED = re.compile(
+    r"(?P<stem>.*?)(?:[ _-]*\((?P<brackets>\d{1,3})\)|-(?P<dash>\d{1,3}))?", re.DOTALL | re.ASCII
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def choose(
     point in it; it imports nothing relative to itself, which only a part of a package can; it defines the
     entry point (at the left margin, else anywhere, else by an import); it is no test; its name has the usual
     ending; it is called ``solution`` or as the entry point; it is the one nearest to the top; a ``.py`` goes
-    before a notebook; by name. A text file is a candidate where there is nothing else and it defines the
+    before a notebook; by name, where of two that differ in a number such as ``-2`` or ``(2)`` the higher one
+    goes first. A text file is a candidate where there is nothing else and it defines the
     entry point.
 
     Args:
@@ -196,9 +201,12 @@ class _Candidate:
         return len(PurePosixPath(self.file.name).parts)
 
     @cached_property
-    def key(self) -> tuple[bool, bool, int, bool, int, int, int, bool, str, str]:
+    def key(self) -> tuple[bool, bool, int, bool, int, int, int, bool, str, int, str]:
         """The smallest is chosen."""
-        name = unicodedata.normalize("NFC", self.file.name)
+        folder = PurePosixPath(self.file.name).parent
+        numbered = _NUMBERED.fullmatch(unicodedata.normalize("NFC", self.stem))
+        assert numbered is not None
+        number = int(numbered["brackets"] or numbered["dash"] or 0)
         test = is_test(f"{self.stem}.py")
         return (
             self.defines == 3,
@@ -209,7 +217,8 @@ class _Candidate:
             self.named,
             self.depth,
             self.notebook,
-            name.casefold(),
+            f"{folder}/{numbered['stem']}".casefold(),
+            -number,
             self.file.name,
         )
 
@@ -389,6 +398,7 @@ def _rule(best: _Candidate, ranked: Sequence[_Candidate], entry: str) -> str:
         "the one nearest to the top",
         "the script, which goes before a notebook",
         "the first by name",
+        "the one with the highest number",
         "the first by name",
     )
     return f"{start}{reasons[differs]}"

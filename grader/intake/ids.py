@@ -6,6 +6,19 @@ import hashlib
 import re
 import unicodedata
 
+# Letters of names that have no form without a mark.
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l",
+        "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "Ħ": "H", "ı": "i",
+    }
+)  # fmt: skip
+
+
+def ascii_letters(text: str) -> str:
+    """A text in ASCII: accents are taken off, and what has no such form is left out."""
+    return unicodedata.normalize("NFKD", text.translate(_LETTERS)).encode("ascii", "ignore").decode()
+
 
 def submission_id(text: str) -> str:
     """Text made an id of letters, digits, ``.``, ``_`` and ``-``.
@@ -13,8 +26,7 @@ def submission_id(text: str) -> str:
     Where that loses something (accents, blanks, other scripts), a few digits made from the text are added, so
     that two names never become one.
     """
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.")[:100]
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", ascii_letters(text)).strip("-.")[:100]
     if plain == text.replace("/", "-") or plain == text.replace("/", "-").strip("-."):
         return plain or with_suffix("submission", text)
     # Both Unicode forms of a name are the same name.

@@ -720,3 +720,18 @@ def test_every_line_has_its_part_whatever_is_handed_in(files: dict[str, bytes]) 
 def test_the_search_for_the_function_ends(text: str) -> None:
     # What is not linear would not end.
     assert module._defines(text * (MAX_BYTES // 4 // len(text)), ENTRY) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "best"),
+    [
+        (["sol-2.py", "sol-3.py"], "sol-3.py"),
+        (["sol-9.py", "sol-10.py"], "sol-10.py"),
+        (["sol.py", "sol-1.py"], "sol-1.py"),
+        (["my work (1).py", "my work (2).py", "my work.py"], "my work (2).py"),
+        (["a-9.py", "b-1.py"], "a-9.py"),
+        (["solution.py", "solution-2.py"], "solution.py"),
+    ],
+)
+def test_of_files_that_differ_in_a_number_the_highest_is_taken(names: list[str], best: str) -> None:
+    assert taken(dict.fromkeys(names, GOOD))[0] == best

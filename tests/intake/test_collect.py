@@ -119,6 +119,8 @@ DIGITS = "-[0-9a-f]{6}"
         ("李", "submission"),
         ("王", "submission"),
         ("a b", "a-b"),
+        ("Jürgen Groß", "Jurgen-Gross"),
+        ("Łukasz Øystein", "Lukasz-Oystein"),
         ("x" * 101, "x" * 100),
         ("..", "submission"),
     ],

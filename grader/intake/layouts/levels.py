@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from grader.intake.ids import ascii_letters
 from grader.intake.tree import Entry, HandedIn, LeftOut, Tree
 
 MAX_WRAPPING = 4
@@ -139,6 +140,5 @@ def identity(name: str, number: str) -> str:
 
     What an id can't hold is left out of the name, not of the number: ``Jane-Doe_00123``.
     """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    plain = re.sub(r"[^A-Za-z0-9.]+", "-", plain).strip("-.")[:60]
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", ascii_letters(name)).strip("-.")[:60]
     return f"{plain}_{number}" if plain else number
