@@ -18,6 +18,7 @@ from grader.result import Adjustment, CaseResult, PolicyResult, SubmissionInfo
 CENT = Decimal("0.01")
 # Points are kept to a millionth: an author may write thirds.
 SMALLEST = Decimal("0.000001")
+MINUTE, DAY = 60.0, 86_400.0
 PERIODS: Mapping[str, tuple[float, str]] = {
     "hour": (3600.0, "hour"),
     "day": (86400.0, "day"),
@@ -148,13 +149,21 @@ def _late(total: _Total, rules: Mapping[str, Any], info: SubmissionInfo) -> None
             total.take("handed in late, as the platform says", total.amount(rules["marked"]))
         return
     elapsed, by_clock = lateness(rules, info.submitted_at)
-    if elapsed <= rules.get("grace", 0.0):
-        return
     per = rules.get("per", "day")
-    # A day that has 25 hours, since the clocks go back, is one day.
-    seconds = elapsed if per == "hour" else min(elapsed, by_clock)
-    told = f"handed in {span_text(seconds)} late"
-    if "closed_after" in rules and seconds > rules["closed_after"]:
+
+    def counted(*, by_hours: bool) -> float:
+        # A day that has 25 hours, since the clocks go back, is one day.
+        return elapsed if by_hours else min(elapsed, by_clock)
+
+    def over(span: float) -> bool:
+        return counted(by_hours=span % DAY != 0) > span
+
+    if not over(rules.get("grace", 0.0)):
+        return
+    seconds = counted(by_hours=per == "hour")
+    # Up to the next minute, or who is a second late would read that it was as much as costs nothing.
+    told = f"handed in {span_text(seconds if seconds < MINUTE else -(-seconds // MINUTE) * MINUTE)} late"
+    if "closed_after" in rules and over(rules["closed_after"]):
         total.take(f"{told}, more than {span_text(rules['closed_after'])}", total.score)
         return
     cost = total.amount(rules["cost"])
@@ -210,7 +219,7 @@ def span_text(seconds: float) -> str:
     hours, minutes = left.seconds // 3600, left.seconds % 3600 // 60
     parts = [f"{left.days} day{'s' if left.days != 1 else ''}"] if left.days else []
     parts += [f"{hours} h"] if hours else []
-    parts += [f"{minutes} min"] if minutes and not left.days else []
+    parts += [f"{minutes} min"] if minutes and not (left.days and hours) else []
     return " ".join(parts) or "less than a minute"
 
 

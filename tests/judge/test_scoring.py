@@ -279,12 +279,13 @@ def test_a_rounded_score_is_a_multiple_of_its_step_and_never_negative(
 
 
 def test_spans_of_time_are_told_in_words() -> None:
-    assert [span_text(s) for s in (1, 90, 3 * 3600, 90_000, 2 * 86_400 + 60)] == [
+    assert [span_text(s) for s in (1, 90, 3 * 3600, 90_000, 2 * 86_400 + 60, 90_060)] == [
         "less than a minute",
         "1 min",
         "3 h",
         "1 day 1 h",
-        "2 days",
+        "2 days 1 min",
+        "1 day 1 h",
     ]
 
 
@@ -299,3 +300,20 @@ def test_students_are_told_how_late_work_and_rounding_count() -> None:
         "that has begun, at most 5 points; up to 15 min cost nothing. After 14 days it gets no points."
     )
     assert rounding_told == "The total is rounded to the nearest 0.5."
+
+
+@pytest.mark.parametrize("per", ["hour", "day", "once"])
+def test_days_of_grace_and_of_closing_are_days_of_the_clock(per: str) -> None:
+    # The night in between has 25 hours.
+    rules = {"due": "2026-10-24T12:00", "timezone": "Europe/Berlin", "cost": 1, "per": per}
+    grace = {"late": rules | {"grace": "1 day"}}
+    assert scored(grace, replace(INFO, submitted_at="2026-10-25T12:00"))[0] == 12
+    assert scored(grace, replace(INFO, submitted_at="2026-10-25T12:01"))[0] < 12
+    closing = {"late": rules | {"closed_after": "2 days", "at_most": 3}}
+    assert scored(closing, replace(INFO, submitted_at="2026-10-26T12:00"))[0] >= 9
+    assert scored(closing, replace(INFO, submitted_at="2026-10-26T12:01"))[0] == 0
+
+
+def test_a_second_too_much_reads_as_more_than_the_grace() -> None:
+    _score, (reason,) = late("2026-10-01T12:15:01Z", due="2026-10-01T12:00Z", grace="15 min")
+    assert "16 min late" in reason
