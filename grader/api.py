@@ -227,6 +227,7 @@ def grade(
             scheduler=scheduler,
             roster=intake.roster if roster is not None else None,
             missing=intake.missing,
+            replaced=intake.replaced,
             reports=pages and out is not None,
             weak_isolation=allow_weak_isolation,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -40,6 +40,45 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", bare)
 
 
+class LikeAny:
+    """Whether a name is like any of some names, as `alike` has it, without a look at each of them.
+
+    Args:
+        names: The names.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._words: set[str] = set()
+        self._long: set[str] = set()
+        self._ends: set[str] = set()
+        for name in names:
+            words = words_of(name)
+            self._words.update(word for word in words if _tells(word, 1))
+            self._long.update(word for word in words if _tells(word, 2))
+            if len(words) == 1:
+                self._ends.update(_ends_of(words[0]))
+
+    def __call__(self, name: str) -> bool:
+        words = words_of(name)
+        if any(word in self._words for word in words if _tells(word, 1)):
+            return True
+        if any(word in self._ends for word in words if _tells(word, 2)):
+            return True
+        return len(words) == 1 and any(end in self._long for end in _ends_of(words[0]))
+
+
+def _tells(word: str, least: int) -> bool:
+    """Whether a word has more letters than ``least``, or is of a script in which one letter is much."""
+    return len(word) > least or not word.isascii()
+
+
+def _ends_of(word: str) -> Iterator[str]:
+    """Everything that a word begins or ends with."""
+    for at in range(1, len(word) + 1):
+        yield word[:at]
+        yield word[-at:]
+
+
 def alike(name: str, other: str) -> bool:
     """Whether two names have a word in common, be it that one of them is written without blanks.
 
@@ -48,7 +87,7 @@ def alike(name: str, other: str) -> bool:
         (True, True, False)
     """
     words, others = words_of(name), words_of(other)
-    if any(len(word) > 1 or not word.isascii() for word in set(words) & set(others)):
+    if any(_tells(word, 1) for word in set(words) & set(others)):
         return True
     pairs = [(words[0], others)] if len(words) == 1 else []
     pairs += [(others[0], words)] if len(others) == 1 else []
@@ -56,5 +95,5 @@ def alike(name: str, other: str) -> bool:
         glued.startswith(word) or glued.endswith(word)
         for glued, some in pairs
         for word in some
-        if len(word) > 2 or not word.isascii()
+        if _tells(word, 2)
     )

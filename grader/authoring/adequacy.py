@@ -44,7 +44,7 @@ class Trial:
         killed: Ids of the cases that it fails.
         with_margin: The same, only the clear ones.
         errors: Relative error by case, where values were compared; None where it is not finite.
-        score: Points.
+        score: What a submission gets that is this function, after gates and rounding.
         ratio: Largest error over tolerance among the cases that it passes, and ``closest``, that case.
         timed_out: A call did not end.
         broken: What it raises before it can be called; then no case runs.
@@ -108,7 +108,8 @@ class Suite:
     def trial(self, name: str, entry: Function, *, keep: bool = False) -> Trial:
         """Run a function over all cases; ``keep`` its answers."""
         outcomes = self.outcomes(entry)
-        cases = self.judged(outcomes, name).cases
+        result = self.judged(outcomes, name)
+        cases = result.cases
         errors = {c.id: c.error.max_rel for c in cases if c.error is not None}
         ratio, closest = 0.0, ""
         for case in cases:
@@ -122,7 +123,7 @@ class Suite:
             killed=tuple(c.id for c in cases if c.failed),
             with_margin=tuple(c.id for c in cases if with_margin(c)),
             errors=errors,
-            score=sum(c.points for c in cases),
+            score=result.score or 0.0,
             ratio=ratio,
             closest=closest,
             timed_out=any(o.state == "timed_out" for steps in outcomes.values() for o in steps),

@@ -43,15 +43,18 @@ def revealed(
     content = _content(student)
     hidden = [case for case in full.cases if case.visibility == "hidden"]
     public = [case for case in full.cases if case.visibility != "hidden"]
-    texts = list(_texts(_meta(student)))
+    meta = _meta(student)
+    texts = list(_texts(meta))
     yield from _phases(student)
     if "seed" not in full.exercise.parameters and ("seed", True) in texts:
         yield None, "it names a seed"
     told = "\n".join(text for text, _ in texts)
     own = "\n".join(text for case in public for text in (case.title, case.hint))
     known_names = {one.id for one in student.known.mistakes}
+    graded = _graded(meta["exercise"].get("grading", {}))
+    yield from _groups_and_batches(hidden, public, graded)
     for case in hidden:
-        if case.id not in known_names and _names(case, student, content):
+        if case.id in graded or (case.id not in known_names and _names(case, student, content)):
             yield case.id, "its id is in the student's pack"
         for what, text in (("title", case.title), ("hint", case.hint)):
             if text and text in told and text not in own:
@@ -63,6 +66,25 @@ def revealed(
     data = _Bytes(content)
     yield from _arrays(hidden, full, data, answers)
     yield from _fingerprints(full, data)
+
+
+def _graded(grading: Mapping[str, Any]) -> set[str]:
+    """The names of cases, random batches and groups in a course's policies."""
+    gates = grading.get("gates", ())
+    named = {gate[key] for gate in gates for key in ("case", "group") if key in gate}
+    return {*named, *grading.get("weights", ()), *grading.get("extra_credit", ())}
+
+
+def _groups_and_batches(
+    hidden: Iterable[PackCase], public: Iterable[PackCase], graded: set[str]
+) -> Iterator[tuple[str, str]]:
+    """Names of groups and random batches without any public case, each at its first case."""
+    told = {name for case in public for name in (case.id, case.batch, case.group)}
+    for case in hidden:
+        for what, name in (("random batch", case.batch), ("group", case.group)):
+            if name in graded - told:
+                told.add(name)
+                yield case.id, f"the name of its {what} is in the student's pack, under grading"
 
 
 def _content(pack: Pack) -> bytes:

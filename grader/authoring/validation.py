@@ -46,6 +46,7 @@ from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.yaml_source import Document
 from grader.intake.collect import collect
 from grader.judge.cases import judge_case
+from grader.judge.scoring import rounded
 from grader.outcomes import StepOutcome
 from grader.validation import (
     CaseInfo,
@@ -191,7 +192,7 @@ class Validator:
             "public": len(public),
             "hidden": len(self.pack.cases) - len(public),
             "points": self.pack.max_score,
-            "public_points": sum(c.points for c in public),
+            "public_points": sum(c.points for c in public if not c.extra),
         }
 
     def _mistakes(self) -> list[Misconception]:
@@ -347,9 +348,8 @@ class Validator:
                 self._mistake("mistake_survives", f"{one.id}: no case catches this mistake", place)
             elif not trial.with_margin:
                 self._mistake("mistake_without_margin", f"{one.id}: {_near(trial, self.pack)}", place)
-            if trial.killed and trial.score >= self.pack.max_score:
-                message = f"{one.id}: it gets full marks, as {', '.join(trial.killed)} is worth nothing"
-                self._mistake("mistake_keeps_full_marks", message, place)
+            if trial.killed and trial.score >= rounded(self.pack.most_points):
+                self._mistake("mistake_keeps_full_marks", f"{one.id}: {_kept(trial, self.pack)}", place)
         for clause in self.pack.exercise.clauses if len(self.library) else ():
             broken = [one for one in self._mistakes() if one.clause == clause]
             cases = {c.id for c in self.pack.cases if c.clause == clause}
@@ -513,6 +513,14 @@ class Validator:
 def starter(*arguments: Any) -> Any:
     """What a student starts from."""
     raise NotImplementedError
+
+
+def _kept(trial: Trial, pack: Pack) -> str:
+    """Why a mistake that is killed gets all that a right submission gets."""
+    worth = sum(case.points for case in pack.cases if case.id in trial.killed)
+    why = "rounding gives back what it loses in" if worth else "nothing is lost by failing"
+    got = f"it gets {trial.score:g} points, as a right submission does"
+    return f"{got}, since {why} {', '.join(trial.killed)}"
 
 
 def _near(trial: Trial, pack: Pack) -> str:

@@ -34,6 +34,7 @@ class ExpectedPolicy(Model):
 class Expected(Model):
     """The result that a worked submission must get.
 
+    ``full`` is full marks or more, as extra credit comes on top; ``partial`` and ``below_full`` are less.
     ``loses`` names clauses in each of which at least one case must fail, ``keeps`` clauses in which none
     may fail; a case that was skipped counts for neither.
     """
@@ -94,15 +95,15 @@ def disagreements(expected: Expected, result: Result) -> list[str]:
     found: list[str] = []
     if result.status != expected.status:
         found.append(f"status {result.status}, expected {expected.status} ({result.message})")
-    score = result.score or 0.0
-    fits = {
-        "full": score == result.max_score,
-        "zero": score == 0,
-        "partial": 0 < score < result.max_score,
-        "below_full": score < result.max_score,
-    }
-    if not fits[expected.score]:
-        found.append(f"score {score:g} of {result.max_score:g}, expected {expected.score.replace('_', ' ')}")
+    score, full = result.score or 0.0, result.max_score
+    fits, meant = {
+        "full": (score >= full, f"full ({full:g} or more)"),
+        "zero": (score == 0, "zero"),
+        "partial": (0 < score < full, f"partial (more than 0 and less than {full:g})"),
+        "below_full": (score < full, f"below full (less than {full:g})"),
+    }[expected.score]
+    if not fits:
+        found.append(f"score {score:g} of {full:g}, expected {meant}")
     failing = failing_clauses(result.cases)
     found += [f"loses nothing in the clause {c}" for c in expected.loses if c not in failing]
     found += [f"loses points in the clause {c}, which it should keep" for c in expected.keeps if c in failing]

@@ -213,7 +213,7 @@ def _written(
             "the permissions"
         ) from None
     note()
-    gradebook.add(result, made)
+    gradebook.add(result, made, settles=False)
     gradebook.commit()
     try:
         if paged:

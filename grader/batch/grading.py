@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,11 @@ from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Execution, Gradebook
 from grader.gradebook.lock import hold
-from grader.gradebook.roster import not_submitted, settled
+from grader.gradebook.roster import settled
 from grader.intake.submission import Submission
 from grader.people import Person
 from grader.report import files
-from grader.result import Result, SubmissionInfo
+from grader.result import Result
 from grader.sandbox.levels import LEVELS, probe
 from grader.summary import Summary
 
@@ -84,6 +84,7 @@ def grade_class(
     scheduler: str | None = None,
     roster: Sequence[Person] | None = None,
     missing: Sequence[Person] | None = None,
+    replaced: Collection[str] = (),
     reports: bool = True,
     weak_isolation: bool = True,
     notify: Callable[[str], None] = lambda message: None,
@@ -105,6 +106,7 @@ def grade_class(
         scheduler: The address of a Dask cluster that grades, in place of this machine.
         roster: The class list; None keeps that of an earlier run.
         missing: Who of it handed in nothing for certain; by default told by what the submissions tell.
+        replaced: By what submissions are known all authors of which have newer work.
         reports: Make the pages of each submission.
         weak_isolation: Run submissions also where they can't be confined fully.
         notify: Told in a sentence what the user should know while it goes on.
@@ -121,7 +123,16 @@ def grade_class(
         with Gradebook(out, pack.exercise.name) as gradebook:
             # A cluster's workers confine fully, or as this machine does where that may be less.
             level = probe()[0] if scheduler is None or weak_isolation else FULL
-            plan = Plan(pack, submissions, gradebook, out, force=force, reports=reports, level=level)
+            plan = Plan(
+                pack,
+                submissions,
+                gradebook,
+                out,
+                force=force,
+                reports=reports,
+                level=level,
+                replaced=replaced,
+            )
             plan.warnings += lost
             plan.choose(only, faults=faults)
             plan.warnings += timeless(pack, submissions)
@@ -131,13 +142,13 @@ def grade_class(
                     "numbers and addresses are only those that the download tells"
                 )
             gradebook.keep_pack(pack.id, pack.data)
-            absent = missing
-            if roster is not None and absent is None:
-                absent = not_submitted(roster, map(info_of, submissions))
-            _keep_roster(gradebook, roster, absent or ())
+            if roster is not None:
+                infos = map(info_of, submissions)
+                gradebook.keep_roster(roster if missing is None else settled(roster, missing, infos))
+            gradebook.withdraw(plan.withdrawn)
+            gradebook.begin(plan.open())
             jobs = plan.jobs()
-            doubtful = gradebook.begin() if jobs or plan.kept else False
-            work = _Work(plan, gradebook, out, interrupts, progress, doubtful=doubtful)
+            work = _Work(plan, gradebook, out, interrupts, progress)
             begin = time.monotonic()
             interrupted, failed = False, None
             try:
@@ -152,10 +163,7 @@ def grade_class(
             try:
                 with interrupts.shield():
                     gradebook.commit()
-                    _keep_roster(gradebook, roster, absent or ())
                     gradebook.prune()
-                    if work.settled and not interrupted and failed is None:
-                        gradebook.finish()
             except KeyboardInterrupt:
                 interrupted = True
             except GraderError as error:
@@ -165,37 +173,22 @@ def grade_class(
             shield = contextlib.nullcontext() if interrupted else _unhindered(interrupts)
             try:
                 with shield:
-                    summaries = files.write_gradebook(out, gradebook, grader.__version__)
-                    nothing = not_submitted(gradebook.roster(), [one.submission for one in summaries])
+                    written = files.write_gradebook(out, gradebook, grader.__version__)
             except GraderError as error:
                 raise (failed or error) from None
             if failed is not None:
                 raise failed
     return Run(
         folder=out,
-        summaries=tuple(summaries),
+        summaries=written.summaries,
         ran=work.ran,
         rejudged=work.rejudged,
         kept=plan.kept,
         seconds=seconds,
         interrupted=interrupted,
         warnings=(*plan.warnings, *_few(work.warnings)),
-        missing=tuple(nothing),
+        missing=written.missing,
     )
-
-
-def _keep_roster(gradebook: Gradebook, roster: Sequence[Person] | None, absent: Sequence[Person]) -> None:
-    """Keep the class list without those who handed in something that has no result yet.
-
-    Whatever is made of a run that was ended before its time, nobody of them is said to be missing.
-    """
-    if roster is None:
-        return
-    infos: list[SubmissionInfo] = []
-    # Of whom a damaged record was is not known.
-    with contextlib.suppress(GraderError):
-        infos = [summary.submission for summary, _ in gradebook.summaries()]
-    gradebook.keep_roster(settled(roster, absent, infos))
 
 
 @contextlib.contextmanager
@@ -266,43 +259,38 @@ class _Work:
         out: Path,
         interrupts: Interrupts,
         progress: Callable[[int, int], None],
-        *,
-        doubtful: bool,
     ) -> None:
         self._gradebook = gradebook
         self._out = out
         self._interrupts = interrupts
         self._progress = progress
-        self._reports = plan._reports
-        self._unpaged = plan.without_pages(doubtful=doubtful)
-        # A run of a part settles nothing that an earlier one left open.
-        self._settles = plan.whole or not doubtful
+        self._reports = plan.reports
+        self._to_page = plan.to_page()
         self._open = {task.submission.id: task for task in plan.chosen if task.need != "keep"}
         self._total = len(plan.chosen)
         self.ran = 0
         self.rejudged = 0
         self.warnings: list[str] = []
 
-    @property
-    def settled(self) -> bool:
-        """All that was to be done is done, and nothing is left of an earlier run."""
-        return self._settles and not self._open and not self.warnings
-
     def write_missing_pages(self) -> None:
         """The pages of results that are as they should be."""
         self._tell()
         with contextlib.suppress(OSError):
             files.remove_unfinished(self._out)
-        for name in self._unpaged:
+        done = []
+        for name in self._to_page:
             # A damaged record keeps nobody else from being graded; it is told of at the end.
             try:
                 # In between there is none rather than one of another result.
                 files.remove_pages(self._out, name)
-                result = self._gradebook.result(name)
-                assert result is not None
-                files.write_pages(self._out, result)
+                if self._reports:
+                    result = self._gradebook.result(name)
+                    assert result is not None
+                    files.write_pages(self._out, result)
+                done.append(name)
             except (OSError, GraderError) as error:
                 self._warn_of_pages(name, error)
+        self._gradebook.settle(done)
 
     def take(self, graded: Generator[Graded]) -> None:
         """Write down all results. Raises GraderError."""

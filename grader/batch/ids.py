@@ -46,7 +46,7 @@ def keep_ids(
                 warnings.append(f"{new} is now {submission.path}; before it was {known[new].place}")
             taken.add(new.lower())
         kept.append(replace(submission, id=new))
-    gone = sorted(set(known) - {s.id for s in kept})
+    gone = sorted({name for name, one in known.items() if not one.withdrawn} - {s.id for s in kept})
     if gone:
         shown = ", ".join(gone[:5]) + (" …" if len(gone) > 5 else "")
         warnings.append(f"kept from earlier runs though not among the submissions now: {shown}")

@@ -36,7 +36,7 @@ def need(
     """
     if force or (before is not None and before.status == "grader_fault"):
         return "run"
-    if before is not None and _unchanged(submission, made, before, pack_id):
+    if before is not None and not before.withdrawn and _unchanged(submission, made, before, pack_id):
         return "keep"
     if not made.text or stored.get(made.text) == made.execution_digest:
         return "judge"

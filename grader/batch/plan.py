@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch.ids import keep_ids
 from grader.batch.jobs import Job
 from grader.batch.made import Need, made_of, need
+from grader.batch.runner import info_of
 from grader.batch.surroundings import surroundings
 from grader.batch.who import find
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Gradebook, Made
 from grader.intake.submission import Submission
 from grader.report import files
-from grader.result import Adjustment
+from grader.result import Adjustment, SubmissionInfo
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,20 @@ class Plan:
         force: bool,
         reports: bool,
         level: str,
+        replaced: Collection[str] = (),
     ) -> None:
         self._out = out
-        self._reports = reports
+        self.reports = reports
         self._gradebook = gradebook
         self.known = gradebook.graded()
         self.adjustments = gradebook.adjustments()
+        self.pending = gradebook.waiting()
+        self.withdrawn = self._withdrawn(replaced, {one.place for one in submissions})
         kept, self.warnings = keep_ids(submissions, self.known)
+        if self.withdrawn:
+            self.warnings.append(
+                f"counts no more, since all of them handed in again: {', '.join(self.withdrawn)}"
+            )
         stored = gradebook.executions()
         around = surroundings(pack.exercise.packages, level)
         self.tasks: list[Task] = []
@@ -55,6 +63,22 @@ class Plan:
             before = self.known.get(submission.id)
             self.tasks.append(Task(submission, need(submission, made, before, stored, pack.id, force), made))
         self.chosen = self.tasks
+
+    def _withdrawn(self, replaced: Collection[str], places: Collection[str]) -> list[str]:
+        """Whose results count no more, as their authors have newer work; they are so from now on."""
+        names = []
+        for name, one in self.known.items():
+            if one.place in replaced and one.place not in places and not one.withdrawn:
+                names.append(name)
+                self.known[name] = one._replace(withdrawn=True)
+        return names
+
+    def open(self) -> list[SubmissionInfo]:
+        """Those that are to get a result, by this run or, where it leaves them out, by another."""
+        known = {name for name, one in self.known.items() if not one.withdrawn}
+        chosen = {task.submission.id for task in self.chosen if task.need != "keep"}
+        every = [task.submission for task in self.tasks]
+        return [info_of(one) for one in every if one.id in chosen or one.id not in known]
 
     def choose(self, only: Sequence[str], *, faults: bool) -> None:
         """Leave all but some out. Raises GraderError."""
@@ -71,26 +95,16 @@ class Plan:
         """How many of those that were chosen need nothing."""
         return sum(task.need == "keep" for task in self.chosen)
 
-    @property
-    def whole(self) -> bool:
-        """Nobody was left out, and there are pages."""
-        return self._reports and len(self.chosen) == len(self.tasks)
-
-    def without_pages(self, *, doubtful: bool) -> list[str]:
+    def to_page(self) -> list[str]:
         """The ids of those that need nothing but their pages.
 
-        Args:
-            doubtful: A run was ended before its time: pages that it wrote and the results of which it did not
-                keep are of another text or pack.
+        What a run left open that was ended before its time may have pages of another text or pack.
         """
-        if not self._reports:
-            return []
         kept = [task.submission.id for task in self.chosen if task.need == "keep"]
-        when = self._gradebook.graded_at() if doubtful else {}
         return [
             name
             for name in kept
-            if files.pages_missing(self._out, name) or _written_after(self._out, name, when.get(name))
+            if name in self.pending or (self.reports and files.pages_missing(self._out, name))
         ]
 
     def jobs(self) -> Sequence[Job]:
@@ -101,12 +115,7 @@ class Plan:
                 # What has no text to run is judged by itself.
                 shared = task.made.text or task.submission.id
                 groups.setdefault((task.need, shared), []).append(task)
-        return _Jobs(list(groups.values()), self.adjustments, self._gradebook, reports=self._reports)
-
-
-def _written_after(out: Path, name: str, when: float | None) -> bool:
-    """Whether a page is newer than the result that it should tell of. Raises OSError."""
-    return when is not None and any((out / page).stat().st_mtime > when for page in files.page_paths(name))
+        return _Jobs(list(groups.values()), self.adjustments, self._gradebook, reports=self.reports)
 
 
 class _Jobs(Sequence[Job]):

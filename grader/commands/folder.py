@@ -44,7 +44,7 @@ def report(chosen: argparse.Namespace) -> int:
         written = files.write_gradebook(
             folder, gradebook, grader.__version__, changed if changed.compared else None
         )
-    print(f"{len(written)} submissions: {folder / 'index.html'}")
+    print(f"{len(written.summaries)} submissions: {folder / 'index.html'}")
     if changed.compared:
         _show_changes(changed)
     return OK
@@ -131,7 +131,6 @@ def _list_adjustments(chosen: argparse.Namespace) -> int:
 def export(chosen: argparse.Namespace) -> int:
     """``grader export``."""
     from grader.gradebook.journal import Gradebook
-    from grader.gradebook.roster import not_submitted
     from grader.report.exports import ExportOptions, find
     from grader.report.exports import export as write
 
@@ -140,12 +139,12 @@ def export(chosen: argparse.Namespace) -> int:
     _require_gradebook(chosen.folder)
     out: Path = chosen.out or chosen.folder / "exports" / chosen.format
     with Gradebook(chosen.folder, None, reading=True) as gradebook:
-        unfinished = gradebook.unfinished
+        pending = len(gradebook.waiting())
         submissions = [summary.submission for summary, _ in gradebook.summaries()]
         options = ExportOptions(
             template=chosen.template,
             assignment=chosen.assignment,
-            missing=tuple(not_submitted(gradebook.roster(), submissions)),
+            missing=tuple(gradebook.not_submitted(submissions)),
             zero_missing=chosen.missing == "zero",
             hidden=chosen.hidden,
             decimal=chosen.decimal,
@@ -157,10 +156,10 @@ def export(chosen: argparse.Namespace) -> int:
             done = write(chosen.format, gradebook.newest(), folder, options)
             if folder != out:
                 done = replace(done, paths=_as_file(done.paths, out, chosen.format))
-    if unfinished:
+    if pending:
         say(
-            "the run that grades this class was ended before its time, or is still at work; whoever has no "
-            "result yet is not in this export"
+            f"{pending} submission{'s wait' if pending > 1 else ' waits'} for a result, and not all who "
+            "handed in are in this export: run grader grade again"
         )
     for warning in done.warnings:
         say(warning)

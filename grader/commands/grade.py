@@ -56,6 +56,7 @@ def grade(chosen: argparse.Namespace) -> int:
             scheduler=chosen.scheduler,
             roster=intake.roster if chosen.roster is not None else None,
             missing=intake.missing,
+            replaced=intake.replaced,
             reports=not chosen.no_pages,
             weak_isolation=chosen.allow_weak_isolation,
             notify=progress.say,

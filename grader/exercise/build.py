@@ -24,7 +24,7 @@ from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import Exercise, Relation
 from grader.exercise.pack import PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entry
-from grader.exercise.source import ExerciseSource, shown
+from grader.exercise.source import ExerciseSource, case_ids, shown
 from grader.exercise.weights import Worth, course_points
 
 # What an answer may be off by, in rounding noise, before it is another one.
@@ -159,7 +159,7 @@ def build_pack(
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
-    exercise = _pack_exercise(source)
+    exercise = _pack_exercise(source, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
     follow = _follow_up(source, frozen, entry)
     return packs.dump(
@@ -257,7 +257,19 @@ def _add_steps(
     return steps, step_shapes
 
 
-def _pack_exercise(source: ExerciseSource) -> PackExercise:
+def _grading(source: ExerciseSource, *, student: bool) -> dict[str, Any]:
+    """The course's policies; a student's pack names no hidden case there and no group of hidden cases."""
+    grading = source.exercise.grading
+    if grading is None:
+        return {}
+    if student:
+        public = [entry for entry in source.entries if entry.spec.visibility == "public"]
+        ids = {name for entry in public for name in case_ids(entry.spec)}
+        grading = grading.naming_only({entry.group for entry in public}, ids)
+    return grading.model_dump(exclude_none=True)
+
+
+def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
     exercise = source.exercise
     return PackExercise(
         name=source.name,
@@ -269,5 +281,5 @@ def _pack_exercise(source: ExerciseSource) -> PackExercise:
         limits=exercise.limits.model_dump(),
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
-        grading=exercise.grading.model_dump(exclude_none=True) if exercise.grading else {},
+        grading=_grading(source, student=student),
     )

@@ -7,6 +7,7 @@ marks such as ``10 %``.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import datetime
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -76,8 +77,8 @@ Weight = Annotated[Points, Field(gt=0), AfterValidator(_cents)]
 class Gate(Model):
     """A requirement: when one of its checks fails, the score is capped, or points are taken.
 
-    Exactly one of ``case``, ``clause`` and ``group`` says which checks; exactly one of ``cap`` and ``cost``
-    what a failure does. ``reason`` is what the report says.
+    Exactly one of ``case`` (also a random batch), ``clause`` and ``group`` says which checks; exactly one of
+    ``cap`` and ``cost`` what a failure does. ``reason`` is what the report says.
     """
 
     case: Identifier | None = None
@@ -150,3 +151,15 @@ class Grading(Model):
     gates: list[Gate] = []
     late: Late | None = None
     rounding: Rounding | None = None
+
+    def naming_only(self, groups: Collection[str], cases: Collection[str]) -> Grading:
+        """The same without what names other groups and cases; clauses stay, as the statement tells them.
+
+        Args:
+            groups: Groups that may be named.
+            cases: Cases and random batches that may be named.
+        """
+        weights = {name: weight for name, weight in (self.weights or {}).items() if name in groups}
+        extra = [name for name in self.extra_credit if name in groups or name in cases]
+        gates = [g for g in self.gates if g.clause is not None or g.case in cases or g.group in groups]
+        return self.model_copy(update={"weights": weights or None, "extra_credit": extra, "gates": gates})

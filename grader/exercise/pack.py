@@ -81,13 +81,19 @@ class PackCase:
     drawn: bool = False
     extra: bool = False
 
+    @property
+    def batch(self) -> str:
+        """Id of the random batch of which it is a member; empty where it is of none."""
+        return self.id.rpartition("_")[0] if self.drawn else ""
+
 
 @dataclass(frozen=True)
 class PackExercise:
     """The exercise as grading sees it: what ``exercise.yaml`` says, in plain values.
 
     ``grading`` holds what a course makes of the points: gates, late work and rounding; and ``weights`` as its
-    author wrote them. The cases' points are weighted already.
+    author wrote them. The cases' points are weighted already. A student's pack names no hidden case there,
+    and no group of hidden cases alone.
     """
 
     name: str
@@ -134,6 +140,11 @@ class Pack:
     def max_score(self) -> float:
         """Full marks: the sum of the cases' points, extra credit left out."""
         return sum(case.points for case in self.cases if not case.extra)
+
+    @cached_property
+    def most_points(self) -> float:
+        """What a right submission gets: full marks and all extra credit."""
+        return sum(case.points for case in self.cases)
 
     @cached_property
     def execution_digest(self) -> str:

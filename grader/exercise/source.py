@@ -5,8 +5,9 @@ from __future__ import annotations
 import graphlib
 import hashlib
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +19,11 @@ from grader.errors import ExerciseError, GraderError, Problem
 from grader.exercise import expressions, frozen, yaml_source
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
+from grader.exercise.grading import Grading
 from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange
+from grader.exercise.weights import Worth, course_points
 from grader.exercise.yaml_source import Document, KeyPath
 
 RESERVED = ("exercise", "policy")
@@ -80,12 +83,8 @@ class ExerciseSource:
     @cached_property
     def extra_credit(self) -> frozenset[str]:
         """Ids of the cases whose points are beyond the full marks."""
-        named = set(self.exercise.grading.extra_credit) if self.exercise.grading else set()
-        found: set[str] = set()
-        for entry in self.entries:
-            ids = case_ids(entry.spec)
-            found |= set(ids) if {entry.group, entry.spec.id} & named else named & set(ids)
-        return frozenset(found)
+        grading = self.exercise.grading
+        return _extra_credit(self.entries, grading.extra_credit if grading else ())
 
     @cached_property
     def digest(self) -> str:
@@ -327,7 +326,7 @@ def _check_grading(
     broken: set[str],
     problems: list[Problem],
 ) -> None:
-    """Weights are of all groups, and gates and extra credit name what there is."""
+    """Weights are of all groups; gates and extra credit name what there is, and do something."""
     grading = exercise.grading
     if grading is None:
         return
@@ -363,6 +362,46 @@ def _check_grading(
         ]
         if grading.weights is not None and own and not any(e.spec.points for e in regular or own):
             fault(("weights", group), f"the cases of {group} have no points that its weight could scale")
+    # Points can be told only of an exercise in which all else is right.
+    if not problems:
+        _check_amounts(grading, entries, fault)
+
+
+def _extra_credit(entries: Iterable[Entry], names: Iterable[str]) -> frozenset[str]:
+    """Ids of the cases that groups, cases and random batches of these names hold."""
+    named = set(names)
+    found: set[str] = set()
+    for entry in entries:
+        ids = case_ids(entry.spec)
+        found |= set(ids) if {entry.group, entry.spec.id} & named else named & set(ids)
+    return frozenset(found)
+
+
+def _check_amounts(grading: Grading, entries: Sequence[Entry], fault: Callable[[KeyPath, str], None]) -> None:
+    """There are points towards full marks, and no gate is without effect."""
+    extra = _extra_credit(entries, grading.extra_credit)
+    worths = [
+        Worth(name, entry.group, entry.spec.points, name in extra)
+        for entry in entries
+        for name in (case_ids(entry.spec)[1:] or [entry.spec.id])
+    ]
+    points = course_points(worths, grading)
+    full = round(math.fsum(points[w.id] for w in worths if not w.extra), 6)
+    most = round(math.fsum(points.values()), 6)
+    if grading.extra_credit and not full:
+        fault(("extra_credit",), "leaves no points that count towards full marks, so these would be 0")
+        return
+    for number, gate in enumerate(grading.gates):
+        if gate.cap is not None and _points_of(gate.cap, full) >= most:
+            said = f"is no limit, since all cases together are worth {most:.10g} points; expected less"
+            fault(("gates", number, "cap"), said)
+        if gate.cost is not None and not _points_of(gate.cost, full):
+            fault(("gates", number, "cost"), "takes nothing; expected more than 0")
+
+
+def _points_of(amount: float | str, full: float) -> float:
+    """An amount in points; a share of the full marks is rounded to the cent."""
+    return round(full * float(amount.removesuffix("%")) / 100, 2) if isinstance(amount, str) else amount
 
 
 def _check_requires(entries: list[Entry], broken: set[str], problems: list[Problem]) -> None:

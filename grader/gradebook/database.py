@@ -11,7 +11,8 @@ from grader.errors import GraderError
 
 FILE = "gradebook.sqlite"
 
-# The form of the tables. 0 is that of before forms were counted: results alone. 3 has seals.
+# The form of the tables. 0 is that of before forms were counted: results alone. 3 has seals, and
+# what runs leave open.
 VERSION = 3
 # "grdr", in the file's header: what else is called like our file is told from it.
 APPLICATION = 0x67726472
@@ -19,6 +20,12 @@ APPLICATION = 0x67726472
 WAIT_S = 10.0
 KEPT = "what was graded before is kept"
 GO_ON = "run the same command again, which goes on where it was"
+
+# What runs leave open: who handed in and has no result yet, and whose result counts no more.
+_OPEN_TABLES = (
+    "CREATE TABLE IF NOT EXISTS pending (submission TEXT PRIMARY KEY, handed_in TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS withdrawn (submission TEXT PRIMARY KEY)",
+)
 
 _TABLES = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -215,7 +222,7 @@ def _bring_up_to_date(db: sqlite3.Connection, path: Path) -> None:
         if not present or _version(db) < VERSION:
             for statement in () if present else _TABLES:
                 db.execute(statement)
-            for statement in _ADDED_TABLES if _version(db) < 2 else ():
+            for statement in (*(_ADDED_TABLES if _version(db) < 2 else ()), *_OPEN_TABLES):
                 db.execute(statement)
             for table, added in _ADDED.items():
                 columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}

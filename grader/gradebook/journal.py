@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +19,9 @@ from grader import __version__
 from grader.errors import GraderError
 from grader.gradebook import database
 from grader.gradebook.database import FILE as FILE
+from grader.gradebook.roster import not_submitted
 from grader.people import Person
-from grader.result import BEGIN, Adjustment, Result, one_line
+from grader.result import BEGIN, Adjustment, Result, SubmissionInfo, one_line
 from grader.summary import Outline, Record, Summary
 
 # Seconds: writing each result on its own takes as long as making its pages.
@@ -37,10 +38,11 @@ _INSERT_EXECUTION = (
 )
 _ENTRY = "submission, place, points, reason, made_by, made_at, removes"
 _INSERT_ENTRY = f"INSERT INTO adjustments ({_ENTRY}, seal) VALUES ({'?, ' * 7}?)"
-# A key of the table about, there while a run is at work or was ended before its time.
-_AT_WORK = "at work"
-_NEWEST = "SELECT submission, max(number) FROM results GROUP BY submission ORDER BY submission"
-_NUMBERS = "SELECT max(number) FROM results GROUP BY submission"
+_COUNT = "submission NOT IN (SELECT submission FROM withdrawn)"
+_EACH = f"FROM results WHERE {_COUNT} GROUP BY submission"
+_NEWEST = f"SELECT submission, max(number) {_EACH} ORDER BY submission"
+_NUMBERS = f"SELECT max(number) {_EACH}"
+_ALL_NUMBERS = "SELECT max(number) FROM results GROUP BY submission"
 
 
 class Known(NamedTuple):
@@ -49,6 +51,7 @@ class Known(NamedTuple):
     Attributes:
         place: As `Made.place`.
         text, execution_digest, inputs: As in `Made`; empty in what an earlier version wrote.
+        withdrawn: It counts no more, see `Gradebook.withdraw`.
     """
 
     digest: str
@@ -58,6 +61,7 @@ class Known(NamedTuple):
     text: str = ""
     execution_digest: str = ""
     inputs: str = ""
+    withdrawn: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ class Gradebook:
         self.path = folder / FILE
         self._every = commit_every
         self._results: list[tuple[object, ...]] = []
+        self._settled: list[tuple[str]] = []
         self._executions: list[tuple[object, ...]] = []
         self._entries: list[tuple[object, ...]] = []
         self._written_at = -math.inf
@@ -179,7 +184,12 @@ class Gradebook:
     # --- Writing ----------------------------------------------------------------------------------
 
     def add(
-        self, result: Result | Record, made: Made | None = None, execution: Execution | None = None
+        self,
+        result: Result | Record,
+        made: Made | None = None,
+        execution: Execution | None = None,
+        *,
+        settles: bool = True,
     ) -> None:
         """Append a result. It is on disk with the next that comes, after `commit`, or when all is closed.
 
@@ -187,6 +197,7 @@ class Gradebook:
             result: The result, or its text.
             made: Of what it was made; without it nothing is known but the path.
             execution: What running the text gave; kept with the result, in place of an earlier one.
+            settles: It is of what was handed in last, so that nothing is pending.
 
         Raises:
             GraderError: It can't be written; it is kept for the next try.
@@ -200,7 +211,8 @@ class Gradebook:
             submission.digest,
             summary.pack,
             summary.status,
-            None if summary.score is None else float(summary.score),
+            # SQLite knows no -0.0.
+            None if summary.score is None else float(summary.score) + 0.0,
             time.time(),
             made.place,
             summary.to_json(),
@@ -212,6 +224,8 @@ class Gradebook:
             _checksum(record.text.encode()),
         )
         self._results.append((*row, _seal(row), record.text))
+        if settles:
+            self._settled.append((submission.id,))
         if execution is not None and made.text:
             source = zlib.compress(execution.source.encode("utf-8", "surrogatepass"))
             self._executions.append((made.text, made.execution_digest, source, execution.gave))
@@ -243,6 +257,8 @@ class Gradebook:
             self._db.executemany(_INSERT, self._results)
             self._db.executemany(_INSERT_EXECUTION, self._executions)
             self._db.executemany(_INSERT_ENTRY, self._entries)
+            for table in ("pending", "withdrawn"):
+                self._db.executemany(f"DELETE FROM {table} WHERE submission = ?", self._settled)
             self._db.execute("COMMIT")
         except BaseException as error:
             told = isinstance(error, sqlite3.Error)
@@ -261,6 +277,7 @@ class Gradebook:
     def _forget(self) -> None:
         """What was added is written."""
         self._results.clear()
+        self._settled.clear()
         self._executions.clear()
         self._entries.clear()
         self._written_at = time.monotonic()
@@ -287,23 +304,72 @@ class Gradebook:
             self._undo()
             raise
 
-    @property
-    def unfinished(self) -> bool:
-        """Whether a run is at work, or was ended before its time. Raises GraderError."""
-        return bool(self._all("SELECT 1 FROM about WHERE key = ?", _AT_WORK))
+    # --- What runs leave open ---------------------------------------------------------------------
 
-    def begin(self) -> bool:
-        """Note that a run is at work; whether an earlier one has not come to its end. Raises GraderError."""
-        if self.unfinished:
-            return True
-        with self._changing():
-            self._db.execute("INSERT INTO about VALUES (?, '1')", (_AT_WORK,))
-        return False
+    def begin(self, handed_in: Iterable[SubmissionInfo]) -> None:
+        """Note down whose submissions are to get a result; each is pending until it has one."""
+        rows = []
+        for one in handed_in:
+            told = {"members": one.members, "people": [vars(person) for person in one.people]}
+            rows.append((one.id, one_line(json.dumps(told, ensure_ascii=False))))
+        if rows:
+            with self._changing():
+                self._db.executemany("INSERT OR REPLACE INTO pending VALUES (?, ?)", rows)
 
-    def finish(self) -> None:
-        """Note that all that runs have begun is done. Raises GraderError."""
-        with self._changing():
-            self._db.execute("DELETE FROM about WHERE key = ?", (_AT_WORK,))
+    def pending(self) -> list[SubmissionInfo]:
+        """Who handed in and has no result yet, or none of what was handed in last.
+
+        A run is at work on them, or was ended before its time; nothing but id and people is known.
+
+        Raises:
+            GraderError: The file is damaged.
+        """
+        self.commit()
+        found = []
+        for name, text in self._all("SELECT submission, handed_in FROM pending ORDER BY submission"):
+            try:
+                told = json.loads(text)
+                people = tuple([Person.from_dict(person) for person in told["people"]])
+                found.append(
+                    SubmissionInfo(name, name, tuple(map(str, told["members"])), "", "", people=people)
+                )
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise GraderError(
+                    f"{self.path}: what is known of {name}, which is to be graded, is damaged "
+                    f"({type(error).__name__}); run grader grade again for the whole class"
+                ) from None
+        return found
+
+    def waiting(self) -> set[str]:
+        """The ids of those that are pending. Raises GraderError."""
+        self.commit()
+        return {name for (name,) in self._all("SELECT submission FROM pending")}
+
+    def settle(self, names: Iterable[str]) -> None:
+        """Note down that the newest results of some are as they should be. Raises GraderError."""
+        rows = [(name,) for name in names]
+        if rows:
+            with self._changing():
+                self._db.executemany("DELETE FROM pending WHERE submission = ?", rows)
+
+    def withdraw(self, names: Iterable[str]) -> None:
+        """Let the results of some count no more until they get a new one. Raises GraderError."""
+        rows = [(name,) for name in names]
+        if rows:
+            with self._changing():
+                self._db.executemany("INSERT OR IGNORE INTO withdrawn VALUES (?)", rows)
+
+    def not_submitted(self, submissions: Iterable[SubmissionInfo]) -> list[Person]:
+        """Who of the class list handed in nothing.
+
+        Args:
+            submissions: Those that have results; who is pending handed in as well.
+
+        Raises:
+            GraderError: The file is damaged.
+        """
+        people = self.roster()
+        return not_submitted(people, [*submissions, *self.pending()]) if people else []
 
     def keep_pack(self, identifier: str, data: bytes) -> None:
         """Keep a pack, so that what was judged by it can be judged again without the exercise at hand."""
@@ -344,18 +410,18 @@ class Gradebook:
         """
         self.commit()
         known = {}
-        for *row, seal in self._each(f"SELECT {_ROW}, seal FROM results WHERE number IN ({_NUMBERS})"):
+        withdrawn = {name for (name,) in self._all("SELECT submission FROM withdrawn")}
+        for *row, seal in self._each(f"SELECT {_ROW}, seal FROM results WHERE number IN ({_ALL_NUMBERS})"):
             name, digest, pack, status, _score, _at, place, _summary, *made = row[:11]
             if seal is not None and seal != _seal(row):
-                known[name] = Known("", pack, status, place)
+                known[name] = Known("", pack, status, place, withdrawn=name in withdrawn)
             else:
-                known[name] = Known(digest, pack, status, place, *[value or "" for value in made])
+                text, execution_digest, inputs = (value or "" for value in made)
+                counts_no_more = name in withdrawn
+                known[name] = Known(
+                    digest, pack, status, place, text, execution_digest, inputs, counts_no_more
+                )
         return known
-
-    def graded_at(self) -> dict[str, float]:
-        """When each submission's newest result was added, in seconds since 1970. Raises GraderError."""
-        self.commit()
-        return dict(self._all(f"SELECT submission, graded_at FROM results WHERE number IN ({_NUMBERS})"))
 
     def newest(self) -> Iterator[Result]:
         """The newest result of each submission, by id.
@@ -518,8 +584,21 @@ class Gradebook:
         for number, *row, seal in rows:
             *told, removes = row
             damaged = seal is not None and seal != _seal(row)
-            if removes is None or damaged:
-                found[number] = replace(Entry(number, *told), damaged=damaged)
+            if damaged:
+                # Of whatever type its values are now.
+                name, place, points, reason, made_by, made_at = told
+                found[number] = Entry(
+                    number,
+                    str(name),
+                    str(place),
+                    points if isinstance(points, int | float) else 0.0,
+                    str(reason),
+                    str(made_by),
+                    made_at if isinstance(made_at, int | float) else 0.0,
+                    damaged=True,
+                )
+            elif removes is None:
+                found[number] = Entry(number, *told)
             elif removes in found and not found[removes].removed_at:
                 found[removes] = replace(found[removes], removed_by=told[4], removed_at=told[5])
         return list(found.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.people import Person, alike, words_of
+from grader.people import LikeAny, Person, words_of
 from grader.result import SubmissionInfo
 
 
@@ -40,12 +40,8 @@ def not_submitted(roster: Sequence[Person], submissions: Iterable[SubmissionInfo
             or (shared[_plain(person.name)] == 1 and _plain(person.name) in names)
         )
 
-    strangers = _strangers(roster, handed, shared)
-    return [
-        person
-        for person in roster
-        if not handed_in(person) and not any(alike(name, person.name) for name in strangers)
-    ]
+    doubtful = LikeAny(_strangers(roster, handed, shared))
+    return [person for person in roster if not handed_in(person) and not doubtful(person.name)]
 
 
 def _strangers(

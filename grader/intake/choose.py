@@ -34,7 +34,9 @@ _ENDINGS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 # At the left margin; elsewhere it may stand under a condition.
-_RELATIVE = re.compile(r"^from[ \t]*\.", re.MULTILINE)
+_RELATIVE = re.compile(
+    r"^from(?:[ \t]*\.)+[ \t]*(?:\w+(?:[ \t]*\.[ \t]*\w+)*(?:[ \t]|\\\n)+|\\\n[ \t]*)?import\b", re.MULTILINE
+)
 _COPY = re.compile(
     r"(?:copy of |kopie von )?(?P<stem>.+?)"
     r"(?:[ _-]*\(\d+\)|[ _-]+copy(?:[ _-]?\d+)?|[ _-]\d{1,2})?",
@@ -131,8 +133,13 @@ def choose(
     near: Sequence[HandedIn] = ()
     if beside is not None:
         near = beside(read.source, never_loaded(packages))
-    helpers = find_helpers(best.file, read.source, module_name(best.name), [*ordered, *near], packages)
-    chosen = replace(chosen, notes=(*chosen.notes, *helpers.notes))
+    own_name = module_name(best.name)
+    helpers = find_helpers(best.file, read.source, own_name, [*ordered, *near], packages)
+    if helpers.problem and near:
+        # It is about files that nobody handed in.
+        notes.append(f"Of what lies beside {best.name} nothing is read: {helpers.problem}")
+        helpers, near = find_helpers(best.file, read.source, own_name, ordered, packages), ()
+    chosen = replace(chosen, notes=(*notes, *helpers.notes))
     if helpers.problem:
         return _with_left_out(
             replace(chosen, problem=helpers.problem), ranked, ordered, told, helpers.reasons

@@ -47,6 +47,8 @@ class Intake:
         missing: Who of the roster handed in nothing.
         roster: Everyone on the roster; nobody when there is none.
         notes: What the teacher should know and is no fault.
+        replaced: By what attempts are known that count no more, as all their authors have newer work with
+            others.
     """
 
     submissions: tuple[Submission, ...]
@@ -56,6 +58,7 @@ class Intake:
     missing: tuple[Person, ...] = ()
     roster: tuple[Person, ...] = ()
     notes: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
 
 
 def collect(
@@ -101,6 +104,7 @@ def collect(
         missing,
         listed.people if listed is not None else (),
         tuple(search.notes),
+        tuple(search.replaced),
     )
 
 

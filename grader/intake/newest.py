@@ -142,10 +142,12 @@ def _of_members(newest: Sequence[tuple[Found, int]], search: Search) -> list[tup
         if not stay:
             reason = f"an earlier attempt of {attempt.name}{_label(found)}; all of them handed in again"
             search.left_out += _all_files(found, reason)
+            search.replaced.append(found.key)
             continue
         search.notes.append(
             f"{', '.join(gone)} handed in again without the others of {attempt.label or found.shown}; for "
-            f"{'each' if len(gone) > 1 else 'this one'} the newest counts"
+            f"{'each' if len(gone) > 1 else 'this one'} the newest counts, and points by hand stay with the "
+            "others"
         )
         people = tuple(attempt.people[at] for at in stay)
         changed = replace(

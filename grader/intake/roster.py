@@ -87,9 +87,10 @@ KNOWN = frozenset(word for words in COLUMNS.values() for word in words)
 _IDENTIFIERS = ("identifier", "id", "identifikator", "identifiant", "identificador")
 _PARTICIPANT = re.compile(r"[^\W\d_]{5,}[^\d]*?(\d+)")
 _STUDENT_ROLES = ("", "student", "learner", "participant", "teilnehmer", "teilnehmer/in", "s")
-# What spreadsheets make of long numbers; and of numbers as fractions, or with their sign for text.
+# What spreadsheets make of long numbers; and of numbers as fractions, or with their sign for text. Three
+# zeros may be those of a thousand.
 _ROUNDED = re.compile(r"[0-9](?:[.,][0-9]+)?E\+[0-9]+", re.IGNORECASE)
-_SPREADSHEETS = re.compile(r"'?([0-9]+)(?:[.,]0+)?")
+_SPREADSHEETS = re.compile(r"'?([0-9]+)(?:[.,]0{1,2})?")
 _SHORTEST_ID = 4
 MOST_NAMED = 5
 
@@ -313,25 +314,60 @@ def _odd(cells: Mapping[str, str], row: Sequence[str], width: int) -> Iterator[s
 
 
 def _merged(listed: Sequence[Listed], shown: str) -> tuple[list[Listed], list[str]]:
-    """The same persons, each once: rosters name one twice who is in two groups or sections."""
-    kept: dict[Hashable, Listed] = {}
+    """The same persons, each once: rosters name one twice who is in two groups or sections.
+
+    Of one name, two numbers that differ only in the zeros before them are one.
+    """
+    kept: list[Listed] = []
+    places: dict[Hashable, int] = {}
     problems = []
     for number, one in enumerate(listed):
         person = one.person
         key: Hashable = person.id or person.platform_id or person.email or number
-        before = kept.get(key)
-        if before is None:
-            kept[key] = one
-        elif _tokens(before.person.name) == _tokens(person.name):
-            groups = tuple(dict.fromkeys(before.groups + one.groups))
-            kept[key] = replace(before, groups=groups, logins=before.logins | one.logins)
+        digits = _without_zeros(person.id)
+        bare: Hashable = (digits, *_tokens(person.name)) if digits else key
+        at = places.get(key)
+        if at is None and bare in places and _may_be_one(kept[places[bare]].person, person):
+            at = places[bare]
+        if at is None:
+            places[key] = len(kept)
+            places.setdefault(bare, len(kept))
+            kept.append(one)
+        elif _tokens(kept[at].person.name) == _tokens(person.name):
+            places.setdefault(key, at)
+            kept[at] = _together(kept[at], one)
         else:
+            before = kept[at]
             problems.append(
                 f"{shown}:{one.line}: {person.name} has the id {key} of {before.person.name} (line "
                 f"{before.line}), so that neither is known by it"
             )
-            kept[(key, number)] = one
-    return list(kept.values()), problems
+            kept.append(one)
+    return kept, problems
+
+
+def _may_be_one(person: Person, other: Person) -> bool:
+    """Whether nothing but the number could tell two of one name apart."""
+    pairs = ((person.email, other.email), (person.platform_id, other.platform_id))
+    return all(not a or not b or a.casefold() == b.casefold() for a, b in pairs)
+
+
+def _together(one: Listed, again: Listed) -> Listed:
+    """What two lines tell of one person."""
+    person, other = one.person, again.person
+    return replace(
+        one,
+        person=replace(
+            person,
+            id=max(person.id, other.id, key=len),
+            email=person.email or other.email,
+            platform_id=person.platform_id or other.platform_id,
+        ),
+        logins=one.logins | again.logins,
+        groups=tuple(dict.fromkeys(one.groups + again.groups)),
+        last=one.last or again.last,
+        mailbox=one.mailbox or again.mailbox,
+    )
 
 
 # --- who is who ---------------------------------------------------------------------------------

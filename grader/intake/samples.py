@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -41,6 +42,7 @@ _SHALLOW = 3
 _PYTHON = re.compile(r"|(?:i?python|py)(?:[23](?:\.\d+)*)?|pycon")
 _MARKDOWN = frozenset({"markdown", "md"})
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_OPENED = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 
 
 class _OddLineError(Exception):
@@ -210,8 +212,7 @@ def program(text: str, asked: Asked, *, whole: bool) -> tuple[str, tuple[str, ..
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     notes: tuple[str, ...] = ()
-    # What a model thinks before it answers is no answer.
-    answer = text[max((found.end() for found in _THOUGHT.finditer(text)), default=0) :]
+    answer = _answer(text, asked.entry, whole=whole)
     if answer != text and answer.strip():
         text, notes = answer, ("What the model wrote while it was thinking is not read.",)
     inner = unfenced(text, asked.entry)
@@ -229,6 +230,22 @@ def program(text: str, asked: Asked, *, whole: bool) -> tuple[str, tuple[str, ..
     if above:
         notes += (f"As prompts do, {' and '.join(above)} stands above it.",)
     return "\n".join([*above, *lines]), notes
+
+
+def _answer(text: str, entry: str, *, whole: bool) -> str:
+    """The text without what a model thinks before it answers.
+
+    A program may hold the mark as well, in a string or a comment; with one at its start it is none.
+    """
+    ends = [found.end() for found in _THOUGHT.finditer(text)]
+    opened = _OPENED.match(text) is not None
+    if not ends or (whole and not opened):
+        return text
+    pieces = [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
+    defining = [n for n, piece in enumerate(pieces) if _defines(piece, entry)]
+    if not opened and defining == [0]:
+        return text
+    return text[ends[(defining[-1:] or [0])[0] - 1] :]
 
 
 def unfenced(text: str, entry: str) -> str:

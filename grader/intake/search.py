@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,7 +24,7 @@ from grader.intake.asked import Asked
 from grader.intake.beside import files_beside
 from grader.intake.choose import Beside, choose
 from grader.intake.layouts.attempts import Attempt, Reading
-from grader.intake.layouts.levels import below, is_work, left, stem, top
+from grader.intake.layouts.levels import each_below, is_work, left, stem, top
 from grader.intake.samples import Counts, is_samples, opener, read_samples
 from grader.intake.tree import (
     NO_LINK,
@@ -44,8 +45,9 @@ TABLES = frozenset({".csv", ".tsv", ".xlsx", ".xls", ".ods"})
 # A file of samples within an archive has to be in memory as a whole.
 MAX_SAMPLES_FILE = 1 << 30
 MAX_NOTES = 5
-# More archives or folders beside each other are a class, and none is looked at for being one itself.
-MOST_DOWNLOADS = 20
+# After so many archives or folders beside each other that are no downloads, the others are what students
+# handed in, too.
+MOST_LOOKED_AT = 20
 # The key of an attempt that is all that a folder or an archive holds.
 WHOLE = "."
 
@@ -93,6 +95,8 @@ class Search:
         self.problems: list[str] = []
         self.left_out: list[LeftOut] = []
         self.notes: list[str] = []
+        # The keys of attempts of which everyone handed in again with others.
+        self.replaced: list[str] = []
 
     def add(self, paths: Sequence[Path]) -> None:
         kinds = [self._kind(path) for path in paths]
@@ -214,24 +218,18 @@ class Search:
         seen = top(tree)
         archives = [entry for entry in seen.files if has_archive_ending(entry.name)]
         work = [entry for entry in seen.files if is_work(entry.name) and entry not in archives]
-        if not 0 < len(archives) + len(seen.filled) <= MOST_DOWNLOADS:
-            return False
-        inner = [below(tree, folder) for folder in seen.filled]
-        for entry in archives:
-            try:
-                inner.append(tree_within(entry))
-            except UnreadableError:
-                return False
-        layouts = [_recognize(one) for one in inner]
-        readings = [_read(one, layout, self._asked.entry) for one, layout in zip(inner, layouts, strict=True)]
-        classes = [
-            one.shown
-            for one, layout, reading in zip(inner, layouts, readings, strict=True)
-            if layout != PLAIN and len({attempt.key for attempt in reading.attempts}) > 1
-        ]
-        if not classes:
-            return False
-        if work or PLAIN in layouts:
+        downloads: list[tuple[Tree, str, Reading]] = []
+        others = 0
+        for one in chain(each_below(tree), map(_within, archives)):
+            layout = PLAIN if one is None else _recognize(one)
+            if one is not None and layout != PLAIN:
+                downloads.append((one, layout, _read(one, layout, self._asked.entry)))
+                continue
+            others += 1
+            if others > MOST_LOOKED_AT:
+                break
+        classes = [one.shown for one, _, reading in downloads if len({a.key for a in reading.attempts}) > 1]
+        if others or work:
             packed = {entry.shown for entry in archives}
             self.problems += [
                 f"{shown} looks like a platform's download, but is taken for what one student handed in "
@@ -239,10 +237,11 @@ class Search:
                 for shown in classes
                 if shown in packed
             ]
+        if others or work or not classes:
             return False
-        others = (entry for entry in seen.files if entry not in archives)
-        self.left_out += left(others, "is no platform's download, as what lies beside it is")
-        for one, layout, reading in zip(inner, layouts, readings, strict=True):
+        rest = (entry for entry in seen.files if entry not in archives)
+        self.left_out += left(rest, "is no platform's download, as what lies beside it is")
+        for one, layout, reading in downloads:
             self.left_out += one.left_out
             self.problems += one.problems
             self._take(reading, layout, one.shown)
@@ -277,6 +276,13 @@ def _named_entry(path: Path) -> Entry:
         size, modified = 0, None
     # A link that the user names is the user's own choice.
     return Entry(path.name, size, modified, partial(read_file, str(path), follow=True), str(path))
+
+
+def _within(entry: Entry) -> Tree | None:
+    try:
+        return tree_within(entry)
+    except UnreadableError:
+        return None
 
 
 def _loose_tree(folder: Path, paths: Sequence[Path]) -> Tree:

@@ -24,6 +24,7 @@ STATE_VERDICTS: Mapping[str, Verdict] = {
 
 # How Python ends the message of a syntax error.
 _PLACE = re.compile(r" \([^()]*, line [0-9]+\)\Z")
+_READ_ONLY = re.compile(r"\b(?:assignment destination|output array|sort array) is read-only")
 # Of a text that is one file.
 PLAIN = Positions()
 
@@ -84,9 +85,9 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
         count = len(exercise.parameters)
         return f"It is called with {count} arguments by position ({names}), but that fails{said}."
     # numpy's words for an array that must not be written into.
-    if failure.type == "ValueError" and "is read-only" in failure.message:
+    if failure.type == "ValueError" and _READ_ONLY.search(failure.message):
         return f"It raised {failure.type}{at}{said}. Leave the arguments as they are, and write into a copy."
-    if "PermissionError" in (failure.type, *failure.bases):
+    if "PermissionError" in (failure.type, *failure.bases) and "[Errno 13]" in failure.message:
         advice = "Files can't be opened here; the arguments are all there is."
         return f"It raised {failure.type}{at}{said}. {advice}"
     return f"It raised {failure.type}{at}{said}."

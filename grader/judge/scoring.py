@@ -7,7 +7,7 @@ of the adjustments. Sums are made of decimal numbers, so they come out as one wo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
@@ -102,11 +102,16 @@ def _decimal(value: float) -> Decimal:
 
 def _gate(total: _Total, gate: Mapping[str, Any], pack: Pack, cases: Sequence[CaseResult]) -> None:
     key = next(key for key in ("case", "clause", "group") if key in gate)
-    members = [c for c in cases if getattr(c, "id" if key == "case" else key) == gate[key]]
+    if key == "case":
+        named = {c.id for c in pack.cases if gate[key] in (c.id, c.batch)}
+        members = [c for c in cases if c.id in named]
+    else:
+        members = [c for c in cases if getattr(c, key) == gate[key]]
     broken = [c for c in members if c.failed or c.verdict == "skipped"]
     if not broken:
         return
-    reason = gate.get("reason") or _gate_reason(key, gate[key], broken, pack)
+    public = any(c.visibility == "public" for c in members)
+    reason = gate.get("reason") or _gate_reason(key, gate[key], broken, pack, public=public)
     if "cap" in gate:
         total.cap(
             f"{reason} (at most {_written(total.amount(gate['cap']))} points)", total.amount(gate["cap"])
@@ -115,11 +120,11 @@ def _gate(total: _Total, gate: Mapping[str, Any], pack: Pack, cases: Sequence[Ca
         total.take(reason, total.amount(gate["cost"]))
 
 
-def _gate_reason(key: str, name: str, broken: Sequence[CaseResult], pack: Pack) -> str:
-    """What is required; a hidden case is told by its clause alone."""
-    if key == "case" and broken[0].visibility == "public":
+def _gate_reason(key: str, name: str, broken: Sequence[CaseResult], pack: Pack, *, public: bool) -> str:
+    """What is required; what has no public case is told by its clause alone."""
+    if key == "case" and public:
         return f"required: {broken[0].title or name}"
-    if key == "group":
+    if key == "group" and public:
         return f"required: every check of {name}"
     title = pack.exercise.clauses.get(broken[0].clause, {}).get("title", broken[0].clause)
     return f"required: {title}"
@@ -249,8 +254,9 @@ def _points(value: float) -> str:
 def how_it_counts(grading: Mapping[str, Any], cases: Iterable[CaseResult]) -> list[str]:
     """What a course's policies make of points, in sentences for its students."""
     said = []
+    cases = list(cases)
     if "weights" in grading:
-        shares = ", ".join(f"{name} {_points(weight)}" for name, weight in grading["weights"].items())
+        shares = ", ".join(_shares(grading["weights"], cases))
         said.append(
             f"Each group of checks has its weight, whatever its checks have among themselves: {shares}."
         )
@@ -265,6 +271,16 @@ def how_it_counts(grading: Mapping[str, Any], cases: Iterable[CaseResult]) -> li
         to, way = grading["rounding"]["to"], grading["rounding"].get("direction", "nearest")
         said.append(f"The total is rounded {_WAYS[way]} {_points(to)}.")
     return said
+
+
+def _shares(weights: Mapping[str, float], cases: Sequence[CaseResult]) -> Iterator[str]:
+    """Each group with its weight; those of hidden checks alone go together, without their names."""
+    hidden = {c.group for c in cases} - {c.group for c in cases if c.visibility == "public"}
+    for name, weight in weights.items():
+        if name not in hidden:
+            yield f"{name} {_points(weight)}"
+    if hidden:
+        yield f"hidden checks {_points(math.fsum(weights[name] for name in hidden))}"
 
 
 _WAYS = {"nearest": "to the nearest", "up": "up to the next", "down": "down to the next"}

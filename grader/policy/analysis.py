@@ -539,9 +539,14 @@ class Report:
     def _take_in_examples(self, call: ast.Call) -> bool:
         """Read the examples in docstrings as code of their modules that runs once, as self-tests do."""
         self._exemplified = True
-        for unit, text in self.program.examples()[:MOST_TEXTS]:
+        examples = self.program.examples()
+        self.too_complex = self.too_complex or len(examples) > MOST_TEXTS
+        for unit, text in examples[:MOST_TEXTS]:
             tree = _parsed(text)
-            if tree is None or _size([tree]) > MOST_NODES // 10:
+            if tree is None:
+                continue
+            if _size([tree]) > MOST_NODES // 10:
+                self.too_complex = True
                 continue
             try:
                 self.program.add_text(tree, call, unit)

@@ -899,9 +899,12 @@ class Program:
             self._unit = outer
             self._note_call(value)
             receiver = method.value
+            name = _last_name(value.func)
+            stored = name in _STORING and self._stored(value, name, arguments, unit)
             if _is_namespace(receiver):
                 self._update_namespace(value, unit)
-            else:
+            elif not stored or name != "__setattr__":
+                # A method of the student's own may have one of the names: q.heappush(2, f).
                 self._store_item(receiver, arguments, unit, None, called_on=receiver)
         else:
             self._expr(value)
@@ -1031,7 +1034,7 @@ class Program:
         self.callees.add(node.func)
         self._expr(node.func)
         name = _last_name(node.func)
-        if name in ("setattr", "__setattr__", "setitem", "heappush", "insort"):
+        if name in _STORING:
             self._storing_call(node, name)
         elif (receiver := self._keeper(node)) is not None:
             self._kept(node, receiver)
@@ -1104,8 +1107,12 @@ class Program:
         outer.children.append(unit)
         arguments = self._arguments(node)
         self._unit = outer
+        self._stored(node, name, arguments, unit)
+
+    def _stored(self, node: ast.Call, name: str, arguments: list[ast.expr], unit: Unit) -> bool:
+        """Note what a call of `_STORING` puts into its first argument, or into what it is called on."""
         if len(arguments) < 2:
-            return
+            return False
         if name in ("setattr", "__setattr__"):
             receiver = arguments[0]
             if name == "__setattr__" and len(arguments) == 2 and isinstance(node.func, ast.Attribute):
@@ -1121,6 +1128,7 @@ class Program:
         else:
             key = arguments[1] if name == "setitem" else None
             self._store_item(arguments[0], arguments[1:], unit, key)
+        return True
 
     def _subscript(self, node: ast.Subscript) -> None:
         self._expr(node.value)
@@ -1391,6 +1399,12 @@ _KEEPING = words(
     """
     append appendleft extend extendleft insert add update setdefault put put_nowait set push register
     __setitem__ __iadd__ __ior__ new_child
+    """
+)
+# Functions that put what they are given into their first argument.
+_STORING = words(
+    """
+    setattr __setattr__ setitem heappush heappushpop heapreplace insort insort_left insort_right
     """
 )
 _CONTAINER_TYPES = words("list dict set deque OrderedDict defaultdict Counter UserDict UserList bytearray")

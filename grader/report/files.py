@@ -6,13 +6,13 @@ import contextlib
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from grader.errors import GraderError
 from grader.gradebook.changes import Changes
 from grader.gradebook.journal import FILE as GRADEBOOK
 from grader.gradebook.journal import Gradebook
 from grader.gradebook.lock import LOCK
-from grader.gradebook.roster import not_submitted
 from grader.people import Person
 from grader.report.class_view import ClassRow, class_rows
 from grader.report.html import page_of_rows, student_page, teacher_page
@@ -131,10 +131,17 @@ def write_class(
     _write_class(folder, jsonl(results), class_rows(results), version, missing)
 
 
+class Written(NamedTuple):
+    """What a gradebook holds: the newest results in short, by id, and who of the class handed in nothing."""
+
+    summaries: tuple[Summary, ...]
+    missing: tuple[Person, ...]
+
+
 def write_gradebook(
     folder: Path, gradebook: Gradebook, version: str, changes: Changes | None = None
-) -> list[Summary]:
-    """The same from a gradebook, without holding all its records in memory; what it holds, in short, by id.
+) -> Written:
+    """The same from a gradebook, without holding all its records in memory; what it holds.
 
     Args:
         folder: A run's folder.
@@ -146,9 +153,10 @@ def write_gradebook(
         GraderError: They can't be written, or a record is damaged.
     """
     rows = list(gradebook.summaries())
-    missing = not_submitted(gradebook.roster(), [summary.submission for summary, _ in rows])
-    _write_class(folder, gradebook.lines(), rows, version, missing, changes, unfinished=gradebook.unfinished)
-    return [summary for summary, _ in rows]
+    missing = gradebook.not_submitted([summary.submission for summary, _ in rows])
+    pending = len(gradebook.waiting())
+    _write_class(folder, gradebook.lines(), rows, version, missing, changes, pending)
+    return Written(tuple([summary for summary, _ in rows]), tuple(missing))
 
 
 def _write_class(
@@ -158,8 +166,7 @@ def _write_class(
     version: str,
     missing: Sequence[Person],
     changes: Changes | None = None,
-    *,
-    unfinished: bool = False,
+    pending: int = 0,
 ) -> None:
     told = changes.to_dict() if changes is not None else None
     try:
@@ -167,7 +174,7 @@ def _write_class(
         # Excel takes a CSV without a byte order mark for the system's own encoding.
         table = gradebook_csv([summary for summary, _ in rows], missing)
         _write(folder / CSV, [f"\ufeff{table}".encode()])
-        page = page_of_rows(rows, version=version, missing=missing, changes=told, unfinished=unfinished)
+        page = page_of_rows(rows, version=version, missing=missing, changes=told, pending=pending)
         _write(folder / INDEX, [page.encode()])
     except OSError as error:
         raise GraderError(

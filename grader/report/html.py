@@ -75,7 +75,7 @@ def page_of_rows(
     version: str = "",
     missing: Iterable[Person] = (),
     changes: Mapping[str, Any] | None = None,
-    unfinished: bool = False,
+    pending: int = 0,
 ) -> str:
     """The same from the short form of the records.
 
@@ -85,10 +85,10 @@ def page_of_rows(
         version: As for `class_page`.
         missing: Those of the roster who handed in nothing.
         changes: What another pack has changed, as `grader.gradebook.changes.Changes.to_dict` gives it.
-        unfinished: The run has not come to its end.
+        pending: How many handed in and have no result yet.
     """
     view = class_view(rows, title, version, missing, changes)
-    return _render("class.html", view | {"unfinished": unfinished})
+    return _render("class.html", view | {"pending": pending})
 
 
 def validation_page(validation: Validation) -> str:

@@ -20,6 +20,7 @@ from support.small import (
     RIGHT,
     WRONG,
     build,
+    dump_yaml,
     freeze_exercise,
     load_source,
     right_answer,
@@ -31,6 +32,7 @@ from grader.authoring.adequacy import Suite
 from grader.authoring.secrecy import revealed
 from grader.authoring.validation import Validator
 from grader.errors import ExerciseError, GraderError
+from grader.exercise.grading import Grading
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.validation import KillMatrix, Validation, Weakness
 
@@ -414,6 +416,30 @@ def test_fingerprints_phases_and_seeds_of_hidden_calls_are_told(packs_of_both: A
     assert list(revealed(placed, full, seeded, answers)) == [(None, "it names a seed")]
 
 
+def test_hidden_names_in_a_students_grading_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gates = [{"case": "single", "cost": 2}, {"group": "secret", "cost": 1}, {"group": "checks", "cost": 1}]
+    extra = ["drawn_01", "drawn", "ones_row", "secret"]
+    weights = {"checks": 10, "secret": 5, "concealed": 5}
+    grading = {"gates": gates, "extra_credit": extra, "weights": weights}
+    folder = write_exercise(tmp_path, exercise={"grading": grading})
+    for group, name in (("secret", "single"), ("concealed", "another")):
+        hidden = CASES[1] | {"id": name, "title": "", "visibility": "hidden"}
+        (folder / f"{group}.yaml").write_text(dump_yaml([hidden]))
+    frozen = freeze_exercise(tmp_path)
+    placed = {p.case.id: p for p in load_source(tmp_path).cases(frozen.batches)}
+    full = build(tmp_path)
+    assert list(revealed(placed, full, build(tmp_path, student=True), [])) == []
+    monkeypatch.setattr(Grading, "naming_only", lambda self, groups, cases: self)
+    under = "is in the student's pack, under grading"
+    assert sorted(revealed(placed, full, build(tmp_path, student=True), [])) == [
+        ("another", f"the name of its group {under}"),
+        ("drawn_01", "its id is in the student's pack"),
+        ("drawn_01", f"the name of its random batch {under}"),
+        ("single", "its id is in the student's pack"),
+        ("single", f"the name of its group {under}"),
+    ]
+
+
 # --- known mistakes -----------------------------------------------------------------------------
 
 
@@ -471,7 +497,39 @@ def test_small_mistakes_need_not_be_caught(tmp_path: Path) -> None:
 
 def test_a_known_mistake_that_keeps_full_marks_is_told(tmp_path: Path) -> None:
     (weakness,) = weak(tmp_path, "mistake_keeps_full_marks", {}, change={"x_kept": {"points": 0}})
-    assert weakness.message == "in_place: it gets full marks, as x_kept is worth nothing"
+    said = "as a right submission does, since nothing is lost by failing x_kept"
+    assert weakness.message == f"in_place: it gets 7.5 points, {said}"
+
+
+@pytest.mark.parametrize(
+    ("worth", "grading"),
+    [
+        (0, {"gates": [{"case": "x_kept", "cost": 1}]}),
+        (0, {"gates": [{"clause": "inputs", "cap": "90 %"}]}),
+        (1, {"extra_credit": ["x_kept"]}),
+        (0, {"extra_credit": ["no_rows"], "gates": [{"clause": "inputs", "cost": 0.25}]}),
+    ],
+)
+def test_a_known_mistake_that_costs_a_gate_or_extra_credit_keeps_nothing(
+    tmp_path: Path, worth: float, grading: Any
+) -> None:
+    change = {"x_kept": {"points": worth}}
+    assert weak(tmp_path, "mistake_keeps_full_marks", {}, change=change, exercise={"grading": grading}) == []
+
+
+def test_a_known_mistake_to_which_rounding_gives_its_points_back_is_told(tmp_path: Path) -> None:
+    exercise = {"grading": {"extra_credit": ["no_rows"], "rounding": {"to": 5}}}
+    change = {"x_kept": {"points": 0.25}}
+    (weakness,) = weak(tmp_path, "mistake_keeps_full_marks", {}, change=change, exercise=exercise)
+    said = "as a right submission does, since rounding gives back what it loses in x_kept"
+    assert weakness.message == f"in_place: it gets 7.75 points, {said}"
+
+
+def test_public_points_are_counted_as_all_points_are(tmp_path: Path) -> None:
+    grading = {"extra_credit": ["x_kept", "drawn_01"]}
+    cases = validated(tmp_path, exercise={"grading": grading}).cases
+    # Of 8.5 points 1.5 are extra credit; of 6.5 public ones, 1.
+    assert (cases["points"], cases["public_points"]) == (7.0, 5.5)
 
 
 def test_a_clause_without_a_known_mistake_is_told(tmp_path: Path) -> None:
@@ -600,6 +658,15 @@ def test_worked_submission_that_gets_another_result(graded: Any) -> None:
     weaknesses = graded("worked_submission", right=(RIGHT, PASSED), wrong=(WRONG, PASSED))
     assert {Path(w.file).name for w in weaknesses} == {"wrong.expected.yaml"}
     assert any(w.message.startswith("status failed, expected passed") for w in weaknesses)
+
+
+def test_a_right_submission_with_extra_credit_has_full_marks(root: Path, graded: Any) -> None:
+    write_exercise(root, exercise={"grading": {"extra_credit": ["x_kept"], "max_score": 20}})
+    submissions = {"right": (RIGHT, PASSED), "mutates": (MUTATES, PASSED), "wrong": (WRONG, PASSED)}
+    weaknesses = graded("worked_submission", **submissions)
+    # What is lost of extra credit alone leaves full marks.
+    assert {Path(w.file).name for w in weaknesses} == {"wrong.expected.yaml"}
+    assert any(w.message.endswith("of 20, expected full (20 or more)") for w in weaknesses)
 
 
 def test_mistake_survives(graded: Any) -> None:

@@ -50,15 +50,20 @@ def test_what_is_as_expected_disagrees_in_nothing() -> None:
     assert disagreements(violated, VIOLATED) == []
 
 
+PARTIAL = "partial (more than 0 and less than 4)"
+BELOW = "below full (less than 4)"
+
+
 @pytest.mark.parametrize(
     ("keys", "result", "said"),
     [
         ({"status": "passed"}, RESULT, "status failed, expected passed (m)"),
-        ({"score": "full"}, RESULT, "score 2 of 4, expected full"),
+        ({"score": "full"}, RESULT, "score 2 of 4, expected full (4 or more)"),
         ({"score": "zero"}, RESULT, "score 2 of 4, expected zero"),
-        ({"score": "partial"}, replace(RESULT, score=0.0), "score 0 of 4, expected partial"),
-        ({"score": "partial"}, replace(RESULT, score=4.0), "score 4 of 4, expected partial"),
-        ({"score": "below_full"}, replace(RESULT, score=4.0), "score 4 of 4, expected below full"),
+        ({"score": "partial"}, replace(RESULT, score=0.0), f"score 0 of 4, expected {PARTIAL}"),
+        ({"score": "partial"}, replace(RESULT, score=4.0), f"score 4 of 4, expected {PARTIAL}"),
+        ({"score": "below_full"}, replace(RESULT, score=4.0), f"score 4 of 4, expected {BELOW}"),
+        ({"score": "below_full"}, replace(RESULT, score=4.5), f"score 4.5 of 4, expected {BELOW}"),
         ({"loses": ["scores"]}, RESULT, "loses nothing in the clause scores"),
         ({"loses": ["inputs"]}, RESULT, "loses nothing in the clause inputs"),
         ({"keeps": ["softmax"]}, RESULT, "loses points in the clause softmax, which it should keep"),
@@ -82,10 +87,11 @@ def test_each_way_to_disagree_is_told(keys: Any, result: Result, said: str) -> N
 
 @pytest.mark.parametrize(
     ("score", "fits"),
-    [("full", {4.0}), ("zero", {0.0}), ("partial", {0.5, 3.5}), ("below_full", {0.0, 0.5, 3.5})],
+    # 4.5 is with extra credit.
+    [("full", {4.0, 4.5}), ("zero", {0.0}), ("partial", {0.5, 3.5}), ("below_full", {0.0, 0.5, 3.5})],
 )
 def test_scores_are_full_zero_partial_or_below_full(score: str, fits: set[float]) -> None:
-    for points in (0.0, 0.5, 3.5, 4.0):
+    for points in (0.0, 0.5, 3.5, 4.0, 4.5):
         said = disagreements(expected(score=score), replace(RESULT, score=points))
         assert (not said) == (points in fits)
 

@@ -32,6 +32,7 @@ from grader.gradebook.journal import Gradebook, Known
 from grader.intake.collect import Asked, collect
 from grader.intake.ids import with_suffix
 from grader.intake.submission import Submission
+from grader.people import Person
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"ann": RIGHT, "bob": WRONG, "cem": "def row_scale(x, w, factor): return None\n"}
@@ -538,18 +539,64 @@ def test_where_nothing_tells_the_time_a_deadline_takes_nothing_and_that_is_said(
     assert grade_class(pack, timed, tmp_path / "timed", workers=1).warnings == ()
 
 
-def test_a_run_of_a_part_leaves_a_whole_one_as_it_is(pack: Pack, folder: Path, tmp_path: Path) -> None:
-    def unfinished() -> bool:
-        with Gradebook(tmp_path / "out", None, reading=True) as gradebook:
-            return gradebook.unfinished
+def waiting(out: Path) -> set[str]:
+    with Gradebook(out, None, reading=True) as gradebook:
+        return gradebook.waiting()
 
-    run(pack, folder, tmp_path / "out", only=["ann"])
-    assert not unfinished()
-    with Gradebook(tmp_path / "out", None) as gradebook:
-        gradebook.begin()
-    run(pack, folder, tmp_path / "out", only=["bob"])
-    assert unfinished()
-    assert "Not all are graded yet" in (tmp_path / "out" / "index.html").read_text("utf-8")
-    run(pack, folder, tmp_path / "out")
-    assert not unfinished()
-    assert "Not all are graded yet" not in (tmp_path / "out" / "index.html").read_text("utf-8")
+
+def missing(out: Path) -> list[str]:
+    with Gradebook(out, None, reading=True) as gradebook:
+        return [p.name for p in gradebook.not_submitted(s.submission for s, _ in gradebook.summaries())]
+
+
+def test_who_has_no_result_yet_waits_for_one_and_is_not_missing(
+    pack: Pack, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    roster = [Person(name) for name in ("ann", "bob", "cem", "zoe")]
+    part = run(pack, folder, out, only=["ann"], roster=roster)
+    assert waiting(out) == {"bob", "cem"} and [p.name for p in part.missing] == missing(out) == ["zoe"]
+    assert "2 submissions wait for a result" in (out / "index.html").read_text("utf-8")
+    # Nothing to do is no reason to think that all is done, and no more is a class of fewer.
+    assert run(pack, folder, out, faults=True).graded == 0 and waiting(out) == {"bob", "cem"}
+    fewer = write_class(tmp_path / "fewer", {"ann": RIGHT})
+    assert grade_class(pack, fewer, out, workers=1, roster=roster).graded == 1
+    assert waiting(out) == {"bob", "cem"} and missing(out) == ["zoe"]
+    whole = run(pack, folder, out, reports=False)
+    assert whole.graded == 3 and waiting(out) == set() and missing(out) == ["zoe"]
+    assert "Not all are graded yet" not in (out / "index.html").read_text("utf-8")
+
+
+def test_pages_of_what_a_run_left_open_are_made_anew(pack: Pack, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(pack, folder, out)
+    page = out / "students" / "ann.html"
+    before = page.read_bytes()
+    page.write_bytes(b"of another pack")
+    assert run(pack, folder, out).graded == 0 and page.read_bytes() == b"of another pack"
+    with Gradebook(out, None) as gradebook:
+        gradebook.begin([s.submission for s, _ in gradebook.summaries() if s.submission.id == "ann"])
+    assert run(pack, folder, out, reports=False).graded == 0
+    assert not page.exists() and waiting(out) == set()
+    assert run(pack, folder, out).graded == 0 and page.read_bytes() == before
+
+
+def test_a_result_of_those_who_handed_in_with_others_counts_no_more(
+    pack: Pack, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    submissions = [replace(one, key=f"g:{one.id}") for one in submissions_in(folder)]
+    ann, *others = submissions
+    grade_class(pack, submissions, out, workers=1)
+    done = grade_class(pack, others, out, workers=1, replaced=["g:ann", "g:nobody"])
+    assert [s.submission.id for s in done.summaries] == [one.id for one in others]
+    assert any("counts no more" in w and "ann" in w for w in done.warnings)
+    again = grade_class(pack, others, out, workers=1, replaced=["g:ann"])
+    assert again.graded == 0 and again.warnings == ()
+    # Nobody else gets the id, with what a teacher gave for it.
+    other = replace(ann, key="g:other", path=str(folder / "other" / "ann.py"))
+    new = grade_class(pack, [*others, other], out, workers=1)
+    assert {s.submission.id for s in new.summaries} == {"bob", "cem", new.summaries[0].submission.id}
+    assert new.summaries[0].submission.id.startswith("ann-")
+    back = grade_class(pack, submissions, out, workers=1)
+    assert "ann" in {s.submission.id for s in back.summaries}

@@ -21,6 +21,7 @@ from support.lms import MadeClass, Student, make, write
 from support.small import RIGHT, WRONG, freeze_exercise, write_exercise
 
 from grader.gradebook.journal import Gradebook
+from grader.result import SubmissionInfo
 
 Row = dict[str, str]
 
@@ -502,13 +503,17 @@ def test_every_format_is_written_and_the_ones_for_students_tell_nothing_hidden(
 
 def test_an_export_of_a_class_that_is_not_all_graded_says_so(home: Path, out: Path, tmp_path: Path) -> None:
     command = ("export", out, "--format", "csv", "--out", tmp_path / "marks.csv")
-    assert "has no result yet" not in grader(*command, cwd=home).err.replace("\n", " ")
+    assert "1 submission waits for a result" not in grader(*command, cwd=home).err.replace("\n", " ")
     with Gradebook(out, None) as gradebook:
-        assert gradebook.begin() is False
+        gradebook.begin([SubmissionInfo("zoe", "Zoë Absent", ("Zoë Absent",), "zoe.py", "")])
     done = grader(*command, cwd=home)
-    assert done.status == 0 and "has no result yet" in done.err.replace("\n", " ")
+    assert done.status == 0 and "1 submission waits for a result" in done.err.replace("\n", " ")
+    # Who waits for a result has handed in something.
+    assert "Zoë Absent" not in (tmp_path / "marks.csv").read_text("utf-8")
     assert grader("report", out, cwd=home).status == 0
-    assert "Not all are graded yet" in (out / "index.html").read_text("utf-8")
+    page = (out / "index.html").read_text("utf-8")
+    assert "Not all are graded yet" in page and "1 submission waits for a result" in page
+    assert "Zoë Absent" not in page
 
 
 def test_a_second_run_without_the_class_list_says_what_that_means(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small import CASES, build, freeze_exercise, load_source, small_pack, write_exercise
+from support.small import CASES, build, dump_yaml, freeze_exercise, load_source, small_pack, write_exercise
 
 from grader.errors import ExerciseError
 from grader.exercise.grading import SECONDS, Grading
@@ -108,7 +108,7 @@ def test_a_pack_has_the_weighted_points_also_without_its_hidden_cases(tmp_path: 
 
 def test_a_weight_needs_points_of_cases_that_count_towards_full_marks(tmp_path: Path) -> None:
     worthless = {case["id"]: {"points": 0} for case in CASES if case["id"] not in ("x_kept", "drawn")}
-    for extra, fine in ((["x_kept"], True), (["x_kept", "drawn"], False), (["checks"], True), ([], True)):
+    for extra, fine in ((["x_kept"], True), (["x_kept", "drawn"], False), ([], True)):
         grading = {"weights": {"checks": 10}, "extra_credit": extra}
         write_exercise(tmp_path, exercise={"grading": grading}, change=worthless)
         try:
@@ -117,6 +117,60 @@ def test_a_weight_needs_points_of_cases_that_count_towards_full_marks(tmp_path: 
             assert not fine and "no points that its weight could scale" in str(error), extra
         else:
             assert fine, extra
+
+
+@pytest.mark.parametrize(
+    "grading",
+    [
+        {"gates": [{"clause": "scale", "cap": 8.49}]},
+        {"gates": [{"clause": "scale", "cap": "99 %"}, {"case": "drawn", "cost": 100}]},
+        # Full marks are 7.5 here: a cap may let through some of the extra credit.
+        {"extra_credit": ["x_kept"], "gates": [{"clause": "scale", "cap": 8}]},
+        {"extra_credit": ["x_kept"], "gates": [{"clause": "scale", "cap": "100 %"}]},
+        {"max_score": 20, "gates": [{"clause": "scale", "cap": 8.5}]},
+    ],
+)
+def test_a_gate_that_does_something_is_no_fault(tmp_path: Path, grading: Any) -> None:
+    write_exercise(tmp_path, exercise={"grading": grading})
+    assert load_source(tmp_path).exercise.grading == Grading.model_validate(grading)
+
+
+def test_amounts_are_looked_at_only_where_points_can_be_told(tmp_path: Path) -> None:
+    grading = {"gates": [{"clause": "scale", "cap": 50}]}
+    write_exercise(tmp_path, exercise={"grading": grading}, change={"x_kept": {"points": "one"}})
+    with pytest.raises(ExerciseError) as caught:
+        load_source(tmp_path)
+    assert [p.key for p in caught.value.problems] == ["[5].points"]
+
+
+def test_a_students_grading_names_nothing_hidden(tmp_path: Path) -> None:
+    kept = [
+        {"case": "ones_row", "cost": 1.0, "reason": ""},
+        {"clause": "scale", "cap": "50 %", "reason": ""},
+        {"group": "checks", "cost": 2.0, "reason": ""},
+    ]
+    dropped = [
+        {"case": "single", "cost": 2.0, "reason": "As single tells"},
+        {"case": "drawn", "cost": 1.0, "reason": ""},
+        {"case": "drawn_01", "cost": 1.0, "reason": ""},
+        {"group": "secret", "cap": 5.0, "reason": ""},
+    ]
+    extra = ["drawn_01", "secret", "x_kept", "x_matters", "drawn"]
+    grading = {"gates": dropped + kept, "extra_credit": extra, "weights": {"secret": 5, "checks": 10}}
+    folder = write_exercise(tmp_path, exercise={"grading": grading})
+    single = CASES[1] | {"id": "single", "title": "", "visibility": "hidden"}
+    (folder / "secret.yaml").write_text(dump_yaml([single]))
+    freeze_exercise(tmp_path)
+    full, student = build(tmp_path), build(tmp_path, student=True)
+    assert full.exercise.grading == grading
+    assert student.exercise.grading == {
+        "gates": kept,
+        "extra_credit": ["x_kept"],
+        "weights": {"checks": 10.0},
+    }
+    for name in (b"single", b"drawn_01", b"secret", b"x_matters"):
+        assert name in full.data and name not in student.data
+    assert Grading(weights={"secret": 5}).naming_only((), ()).weights is None
 
 
 def test_grading_needs_no_new_freeze(tmp_path: Path) -> None:
@@ -140,6 +194,15 @@ def test_grading_needs_no_new_freeze(tmp_path: Path) -> None:
         ({"gates": [{"clause": "produkt", "cap": 1}]}, "unknown clause 'produkt'; did you mean 'product'"),
         ({"gates": [{"group": "checks", "cap": "120 %"}]}, "expected points such as 2.5, or a share"),
         ({"gates": [{"group": "checks", "cap": True}]}, "expected points such as 2.5, or a share"),
+        ({"gates": [{"clause": "scale", "cap": 50}]}, "is no limit, since all cases together are worth 8.5"),
+        ({"gates": [{"clause": "scale", "cap": 8.5}]}, "are worth 8.5 points; expected less"),
+        ({"gates": [{"clause": "scale", "cap": "100 %"}]}, "are worth 8.5 points; expected less"),
+        ({"max_score": 20, "gates": [{"case": "drawn", "cap": 20}]}, "are worth 20 points; expected less"),
+        ({"gates": [{"case": "ones_row", "cost": 0}]}, "takes nothing; expected more than 0"),
+        ({"gates": [{"case": "ones_row", "cost": "0.01 %"}]}, "takes nothing; expected more than 0"),
+        ({"extra_credit": ["checks"]}, "leaves no points that count towards full marks"),
+        ({"extra_credit": ["checks"], "weights": {"checks": 9}}, "leaves no points that count towards"),
+        ({"extra_credit": ["checks"], "max_score": 9}, "leaves no points that count towards full marks"),
         ({"late": {"due": "tomorrow", "cost": 1}}, "expected a time such as 2026-10-01T23:59"),
         ({"late": {"due": "2026-10-01", "timezone": "UTC", "cost": 1}}, "expected a time such as"),
         ({"late": {"due": "2026-10-01T23:59", "cost": 1}}, "has no offset from UTC"),

@@ -421,7 +421,7 @@ def test_of_what_the_newest_result_was_made_is_told(tmp_path: Path) -> None:
         assert book.made("ann") == made("ann", "t1")
         assert book.made("bob") is None
         known = book.graded()["ann"]
-        assert known[3:] == ("plain:ann", "t1", "sha256:e", "inputs of ann")
+        assert known[3:] == ("plain:ann", "t1", "sha256:e", "inputs of ann", False)
 
 
 def test_the_newest_execution_of_a_text_is_kept_for_all_that_share_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from grader.intake.asked import Asked
 from grader.intake.collect import Intake, collect
+from grader.intake.modules import MAX_MODULES
 
 ENTRY = "row_scale"
 GOOD = "def row_scale(x, w, factor):\n    return x\n"
@@ -93,3 +94,32 @@ def test_what_cant_be_read_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "blocks.py").write_bytes(b"x = 1\0")
     (one,) = collect([tmp_path / "main.py"], ASKED, single=True).submissions
     assert one.source is not None and "blocks.py can't be imported" in " ".join(one.notes)
+
+
+def test_only_import_statements_name_what_lies_beside(tmp_path: Path) -> None:
+    text = (
+        '"""Some import model, or so."""\n# import model\nSIZES = {"layers": 1, "model": "import model"}\n'
+        "from a.b \\\n    import c\nimport d as e, f.g; import h  # and model\n"
+        "try: from i import (\n    model)\nexcept ImportError: import j\n" + GOOD
+    )
+    names = [f"{name}.py" for name in "abcdefghij"]
+    many = {f"layers/m{n}.py": "x = 1\n" for n in range(MAX_MODULES + 10)}
+    written(tmp_path, {"main.py": text, "model.py": "import torch\n", **dict.fromkeys(names, ""), **many})
+    intake = collect([tmp_path / "main.py"], ASKED, single=True)
+    assert sorted(parts(intake)) == [f"{name}.py" for name in "adfhij"] + ["main.py"]
+    assert intake.submissions[0].problem == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({f"deep/m{n}.py": "x = 1\n" for n in range(MAX_MODULES + 10)}, "main.py imports from more than 50"),
+        ({f"deep/m{n}.py": f"x = '{'x' * 999_000}'\n" for n in range(3)}, "main.py and the files that it"),
+    ],
+)
+def test_too_much_beside_a_file_is_a_note(tmp_path: Path, files: Mapping[str, str], why: str) -> None:
+    written(tmp_path, {"main.py": "import deep\n" + GOOD, **files})
+    (one,) = collect([tmp_path / "main.py"], ASKED, single=True).submissions
+    assert (one.problem, one.source, one.parts) == ("", "import deep\n" + GOOD, ())
+    (note,) = one.notes
+    assert note.startswith(f"Of what lies beside main.py nothing is read: {why}")

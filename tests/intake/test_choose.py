@@ -100,6 +100,28 @@ def test_a_part_of_a_package_that_nothing_imports_is_taken_with_a_note() -> None
     assert taken({"a.py": under, "b.py": f"from a import {ENTRY}\n"})[0] == "a.py"
 
 
+@pytest.mark.parametrize(
+    ("line", "inner"),
+    [
+        ("from .py cells of the lecture, import by import.", False),
+        ("from . to .. it goes; import it", False),
+        ("from .important import x", True),
+        ("from . import x", True),
+        ("from .import x", True),
+        ("from.a import x", True),
+        ("from ...a.b import(x)", True),
+        ("from . . a . b import x", True),
+        ("from .a \\\n    import x", True),
+        ("from . \\\n    import x", True),
+    ],
+)
+def test_only_an_import_makes_a_file_a_part_of_a_package(line: str, inner: bool) -> None:
+    whole = f'"""Homework.\n\n{line}\n"""\n{GOOD}'
+    name = taken({"solution.py": whole, "try_it.py": f"from solution import {ENTRY}\n"})[0]
+    assert name == ("try_it.py" if inner else "solution.py")
+    assert any("relative" in note for note in chosen({"solution.py": whole}).notes) is inner
+
+
 def test_why_a_rival_is_left_out_is_the_rule_and_not_its_name() -> None:
     result = chosen({"a.zip/s.py": GOOD, "b c.zip/s.py": GOOD})
     assert [one.reason for one in result.left_out] == [f"s.py is taken: {result.rule}"]

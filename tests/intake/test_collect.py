@@ -21,6 +21,8 @@ from grader.intake import archives
 from grader.intake.asked import Asked
 from grader.intake.collect import Intake, collect, require_some
 from grader.intake.ids import submission_id
+from grader.intake.layouts import recognition
+from grader.intake.search import MOST_LOOKED_AT
 from grader.intake.submission import Submission
 from grader.intake.text import MAX_BYTES
 from grader.intake.tree import LINK, MAX_FOLDER_DEPTH
@@ -995,6 +997,39 @@ def test_a_download_among_the_archives_of_students_is_a_problem(tmp_path: Path) 
     # What one student's archive looks like makes nobody else's work anything but that.
     files = {f"s{n}.zip": zipped({"solution.py": GOOD.encode()}) for n in range(25)} | files
     assert len(collect([write_files(tmp_path / "more", files)], ASKED).submissions) == 27
+
+
+def moodle_zip(number: int) -> bytes:
+    return zipped({MOODLE.format(who=f"{who}_{2 * number + who}"): b"x = 1\n" for who in (0, 1)})
+
+
+def test_any_number_of_downloads_gives_everyone(tmp_path: Path) -> None:
+    files = {f"d{n:02}.zip": moodle_zip(n) for n in range(MOST_LOOKED_AT + 5)}
+    intake = collect([write_files(tmp_path / "term", files)], ASKED)
+    assert len(intake.submissions) == 2 * len(files)
+    assert (intake.layouts, intake.problems) == (("moodle",), ())
+    # What is none, or can't be read, among them is told of with every one of them.
+    for name, odd in (("x.zip", zipped({"a.py": b"x = 1\n"})), ("a.zip", b"PK\3\4"), ("x.py", b"x = 1\n")):
+        mixed = collect([write_files(tmp_path / f"with {name}", files | {name: odd})], ASKED)
+        assert len(mixed.submissions) == len(files) + 1
+        assert sum("looks like a platform's download" in told for told in mixed.problems) == len(files)
+
+
+@pytest.mark.parametrize("kind", ["zips", "folders"])
+def test_a_class_is_not_looked_through_for_downloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    looked: list[str] = []
+    whole = recognition.LAYOUTS["gradescope"].recognizes
+    monkeypatch.setattr(
+        recognition.LAYOUTS["gradescope"], "recognizes", lambda tree: looked.append(tree.shown) or whole(tree)
+    )
+    source = {"solution.py": GOOD.encode()}
+    files = {f"s{n}.zip": zipped(source) for n in range(100)}
+    if kind == "folders":
+        files = {f"s{n}/solution.py": GOOD.encode() for n in range(100)}
+    assert len(collect([write_files(tmp_path / "class", files)], ASKED).submissions) == 100
+    assert len(looked) <= 2 * (MOST_LOOKED_AT + 1) + 5
 
 
 def test_an_unknown_layout_is_refused_with_the_ones_there_are(tmp_path: Path) -> None:

@@ -103,6 +103,8 @@ OrgDefinedId,Username,Last Name,First Name,Email,HW Points Grade <Numeric>,End-o
             people(("Ann Ash", "0123")),
         ),
         ("name,id\nAnn\u200b,'0012\nBob,\ufeff13.0\n;\n", people(("Ann", "0012"), ("Bob", "13"))),
+        # A mark of thousands is no point.
+        ('name,id\nAnn,12.000\nBob,"13,00"\n', people(("Ann", "12.000"), ("Bob", "13"))),
         # GitHub Classroom
         ("identifier,github_username,github_id,name\ns1,annash,99,\n", people(("annash", "s1"))),
     ],
@@ -206,6 +208,18 @@ def test_who_is_named_twice_is_one_person_in_two_groups(tmp_path: Path) -> None:
         "A": ["Ann", "Bob", "Cid"],
         "B": ["Ann", "Cid"],
     }
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_one_name_two_numbers_that_differ_in_zeros_are_one_person(tmp_path: Path, order: int) -> None:
+    rows = ["Ann Ash,0012,,A", "Ann Ash,12,a@x.org,B", "Ann Ash,012,,A"][::order]
+    whole = roster(tmp_path, "name,id,email,group\n" + "\n".join([*rows, "Bob,3,,", "Cid Ash,000012,,"]))
+    ann = Person("Ann Ash", "0012", "a@x.org")
+    assert whole.people == (ann, Person("Bob", "3"), Person("Cid Ash", "000012"))
+    assert set(whole.groups) == {"A", "B"}
+    for number in ("12", "0012", "00012"):
+        matched = match(whole, [handed("x", Person("Ann Ash", number))])
+        assert [p.name for p in matched.missing] == ["Bob", "Cid Ash"]
 
 
 def test_one_id_for_two_names_is_a_problem(tmp_path: Path) -> None:
@@ -504,7 +518,7 @@ def test_every_login_of_the_roster_counts(tmp_path: Path) -> None:
         ("id\n123\n124\n", "00123", "Ann Ash", ("Ann Ash", "00123")),
         ("name,id\nAnn Ash,123\nAnn Ash,777\n", "00777", "Ann Ash", ("Ann Ash", "00777")),
         # The very number goes before one without zeros.
-        ("name,id\nAnn Ash,0123\nAnn Ash,123\n", "123", "Ann Ash", ("Ann Ash", "123")),
+        ("name,id\nAnn Ash,0123\nBob,123\n", "123", "Bob", ("Bob", "123")),
     ],
 )
 def test_numbers_are_known_without_the_zeros_that_a_spreadsheet_lost(
@@ -518,7 +532,7 @@ def test_numbers_are_known_without_the_zeros_that_a_spreadsheet_lost(
 @pytest.mark.parametrize(
     ("text", "handed_in"),
     [
-        ("name,id\nAnn Ash,0123\nAnn Ash,123\n", [Person("Ann Ash", "00123")]),
+        ("name,id,email\nAnn Ash,0123,a@x\nAnn Ash,123,b@x\n", [Person("Ann Ash", "00123")]),
         ("name,id\nAnn Ash,123\n", [Person("Ann Ash", "00123"), Person("Ann Ash", "0123")]),
     ],
 )

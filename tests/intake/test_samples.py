@@ -287,9 +287,24 @@ def test_fences_of_all_kinds_and_thoughts_are_taken_off(text: str) -> None:
 def test_thoughts_alone_are_what_there_is() -> None:
     text = f"<think>{FENCED}</think>"
     assert program(text, ASKED, whole=True) == (text, ())
-    source, notes = program(f"hm</think>{FENCED}", ASKED, whole=True)
-    assert source == FENCED
-    assert notes == ("What the model wrote while it was thinking is not read.",)
+    for text, whole in ((f"<think>hm</think>{FENCED}", True), (f"hm</think>{FENCED}", False)):
+        source, notes = program(text, ASKED, whole=whole)
+        assert source == FENCED
+        assert notes == ("What the model wrote while it was thinking is not read.",)
+
+
+@pytest.mark.parametrize("white", ["    ", ""])
+def test_a_mark_of_thoughts_within_a_program_is_a_part_of_it(white: str) -> None:
+    says = f"{FENCED}    # drops </think>\nMARK = '</think>'\n"
+    early = f"# drops </think>\n{FENCED}"
+    for text in (says, early):
+        assert program(text, ASKED, whole=True) == (text, ())
+    assert program(says, ASKED, whole=False) == (says, ())
+    for start in ("hm", "\n<think>so </think> ends it", f"<thinking>{FENCED}"):
+        for whole in (False, True)[: 1 + (start != "hm")]:
+            assert program(f"{start}</think>{says}", ASKED, whole=whole)[0] == says
+    body = program(f"<think>{FENCED}</think>\n{white}return x\n", ASKED, whole=False)[0]
+    assert body.endswith("return x\n") and "think" not in body and body.count("def ") == 1
 
 
 @pytest.mark.parametrize("white", ["    ", "        "])

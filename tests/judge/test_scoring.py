@@ -72,7 +72,7 @@ def test_a_gate_caps_or_costs_when_a_check_of_it_fails() -> None:
     assert scored({"gates": [gate]}) == (12.0, [])
     assert scored({"gates": [gate]}, a=0) == (4.0, ["required: One (at most 4 points)"])
     assert scored({"gates": [{"case": "a", "cost": "25 %"}]}, a=0)[0] == 4.5
-    assert scored({"gates": [{"group": "g2", "cost": 100}]}, b=0) == (0.0, ["required: every check of g2"])
+    assert scored({"gates": [{"group": "g1", "cost": 100}]}, a=0) == (0.0, ["required: every check of g1"])
     assert scored({"gates": [{"clause": "c1", "cap": 9}]}, a=0) == (7.0, [])
     assert scored({"gates": [{"clause": "c1", "cap": 1, "reason": "No shape, no marks"}]}, a=0)[1] == [
         "No shape, no marks (at most 1 points)"
@@ -81,6 +81,22 @@ def test_a_gate_caps_or_costs_when_a_check_of_it_fails() -> None:
 
 def test_a_gate_on_a_hidden_case_tells_its_clause_alone() -> None:
     assert scored({"gates": [{"case": "b", "cost": 1}]}, b=0)[1] == ["required: Two"]
+    assert scored({"gates": [{"group": "g2", "cost": 100}]}, b=0) == (0.0, ["required: Two"])
+
+
+def test_a_gate_on_a_random_batch_is_on_each_of_its_cases_and_counts_once() -> None:
+    keys = {"clause": "c1", "group": "g1", "title": "Drawn"}
+    drawn = [case(id=f"drawn_{n:02d}", drawn=True, **keys) for n in (1, 2, 3)]
+    # Not drawn, whatever its id looks like.
+    made = pack_of(*drawn, case(id="drawn_04", **keys))
+    grading = {"gates": [{"case": "drawn", "cost": 0.5}]}
+    made = replace(made, exercise=replace(made.exercise, grading=grading))
+
+    def taken(**points: float) -> list[Adjustment]:
+        return list(adjust(made, results(made, **points), CLEAN, INFO))
+
+    assert taken() == taken(drawn_04=0) == []
+    assert taken(drawn_02=0) == taken(drawn_01=0, drawn_03=0) == [Adjustment("required: Drawn", -0.5)]
 
 
 DUE = "2026-10-01T12:00+02:00"
@@ -276,6 +292,19 @@ def test_a_rounded_score_is_a_multiple_of_its_step_and_never_negative(
     assert score >= 0
     assert math.isclose(score / step, round(score / step), abs_tol=1e-6)
     assert round(score, 2) == score
+
+
+def test_weights_are_told_without_the_names_of_hidden_groups() -> None:
+    weights = {"g1": 40, "g2": 12.5, "g3": 20, "g4": 7.5}
+    made = pack({})
+    fourth = replace(made.cases[1], id="c", group="g4")
+    mixed = replace(made.cases[1], id="d", group="g1")
+    cases = results(replace(made, cases=(*made.cases, fourth, mixed)))
+    (said, _) = how_it_counts({"weights": weights}, iter(cases))
+    assert said.endswith(" among themselves: g1 40, g3 20, hidden checks 20.")
+    public = [c for c in cases if c.visibility == "public"]
+    (said, _) = how_it_counts({"weights": {"g1": 40, "g3": 20}}, public)
+    assert said.endswith(": g1 40, g3 20.")
 
 
 def test_spans_of_time_are_told_in_words() -> None:

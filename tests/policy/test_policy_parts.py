@@ -10,7 +10,7 @@ from policy_samples import ENTRY, RULES, helpers
 from test_policy_properties import check_form
 
 from grader.policy import runtime
-from grader.policy.analysis import analyze
+from grader.policy.analysis import MOST_TEXTS, analyze
 
 SOFTMAX = "torch.nn.functional.softmax"
 SM = "from torch.nn.functional import softmax as sm\n"
@@ -592,6 +592,46 @@ def test_what_is_put_into_a_list_is_followed(name: str) -> None:
     assert helpers(found["violations"]) == {SOFTMAX}, found
     elsewhere: Any = analyze(f"{SM}kept = []\n{KEPT[name]}\n{CALL}x", RULES, ENTRY)
     assert elsewhere["violations"] == []
+
+
+STORED = {
+    "heapq.heappush": ("heapq.heappush(kept, sm)", "kept[0](x)"),
+    "heapq.heapreplace": ("kept.append(1)\nheapq.heapreplace(kept, sm)", "kept[0](x)"),
+    "bisect.insort": ("bisect.insort(kept, (0, sm))", "kept[0][1](x)"),
+    "bisect.insort_left": ("bisect.insort_left(kept, sm, key=id)", "kept[0](x)"),
+    "operator.setitem": ("operator.setitem(named, 'f', sm)", "named['f'](x)"),
+    "object.__setattr__": ("object.__setattr__(it, 'f', sm)", "it.f(x)"),
+    "an object's __setattr__": ("it.__setattr__('f', sm)", "it.f(x)"),
+    "a method of that name": ("it.insort(1, sm)", "it.kept[0](x)"),
+}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", STORED)
+def test_what_a_function_puts_into_its_first_argument_is_followed(name: str, *, inside: bool) -> None:
+    call, use = STORED[name]
+    if inside:
+        call = f"def put():\n    {call.replace(chr(10), chr(10) + '    ')}\nput()"
+    start = (
+        f"import bisect, heapq, operator\n{SM}kept, named = [], {{}}\nclass It:\n    kept = []\n"
+        f"    def insort(self, n, f):\n        self.kept.append(f)\nit = It()\n{call}\n{CALL}"
+    )
+    found: Any = analyze(start + use, RULES, ENTRY)
+    assert helpers(found["violations"]) == {SOFTMAX}, found
+    other: Any = analyze(
+        f"{start}heapq.nlargest(1, x), bisect.bisect(x, 1), operator.add(x, x)", RULES, ENTRY
+    )
+    assert other["violations"] == []
+
+
+def test_more_examples_than_are_read_are_told() -> None:
+    shown = "".join(f"def f{at}():\n    '''\n    >>> {at}\n    '''\n" for at in range(MOST_TEXTS))
+    for run, told in (("", set()), ("doctest.testmod()\n", {"too_complex"})):
+        source = f"import doctest\n{shown}{EXAMPLE}{run}{CALL}kept[0](x)"
+        found: Any = analyze(source, RULES, ENTRY)
+        assert {entry["rule"] for entry in found["suspicious"]} == told
+    few: Any = analyze(source.replace(">>> 0", ""), RULES, ENTRY)
+    assert helpers(few["violations"]) == {"torch.softmax"} and not few["suspicious"]
 
 
 MATCH = f"def {ENTRY}(x):\n    match "

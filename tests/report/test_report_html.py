@@ -556,3 +556,27 @@ def test_which_file_ran_by_which_rule_and_when_it_came_stand_on_the_page(
     assert f"final <b>.py, {submission.rule}; with tools/heads.py" in text
     assert "2026-10-01 12:00:00+02:00, late, attempt 3, the newest" in text
     assert "attempt" not in Page(page(KINDS["passing"])).text.partition("What ran")[2]
+
+
+@pytest.mark.parametrize(
+    ("failed", "headline"),
+    [
+        (("drawn_01",), "1 hidden check did not pass"),
+        (("drawn_01", "drawn_02"), "2 hidden checks did not pass"),
+        (("tanh_gelu",), "1 check did not pass"),
+        (("tanh_gelu", "drawn_01"), "2 checks did not pass, 1 of them hidden"),
+    ],
+)
+def test_the_headline_counts_what_did_not_pass(failed: tuple[str, ...], headline: str) -> None:
+    changes = {name: replace(named(name), verdict="wrong_value", points=0.0) for name in failed}
+    for page in (student_page, teacher_page):
+        assert f"✗ {headline} " in " ".join(Page(page(result(changes))).text.split())
+
+
+def test_a_live_function_has_no_file() -> None:
+    path = "/tmp/ipykernel_777/1234567.py"
+    live = replace(info(), path=path, digest="")
+    assert "<dt>File</dt>" not in student_page(result(submission=live))
+    assert "1234567.py" not in student_page(result(submission=live))
+    unread = replace(live, rule="the only file")
+    assert "1234567.py" in student_page(result(submission=unread))

@@ -4,7 +4,8 @@ Facts, from Canvas' own source (``lib/content_zipper.rb``, the method ``add_subm
 
 - A file is called ``NAME_USERID_ATTACHMENTID_UPLOADED``, with ``_LATE`` after NAME when it came late. NAME is
   the sortable name ("Last, First") in lower case without anything but letters, digits and ``_``; it never
-  holds ``_digits_``, so that the first two numbers between underscores are the ids.
+  holds ``_digits_``, so that the first two numbers between underscores are the ids. But it may end in
+  ``_digits``, and a student's file may be called ``2026_x.py``; then only the other files can tell.
 - An anonymous assignment gives ``[LATE_]anon_CODE_ATTACHMENTID_UPLOADED``.
 - A typed text is ``NAME[_LATE]_USERID_text.html``, a link ``..._link.html``.
 - Group work carries the group's name and the id of the member who handed in; members are not told.
@@ -15,8 +16,10 @@ Facts, from Canvas' own source (``lib/content_zipper.rb``, the method ``add_subm
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +39,7 @@ _NAMED = re.compile(rf"(?P<name>[^\n]*?)(?P<late>_LATE)?_(?P<user>[0-9]+)_{_REST
 _ANONYMOUS = re.compile(rf"(?P<late>LATE_)?(?P<name>anon)_(?P<user>[0-9A-Za-z]+)_{_REST}", re.DOTALL)
 _AGAIN = re.compile(r"(?P<stem>.+)-[0-9]{1,3}(?P<ending>\.[^.]*|)", re.DOTALL)
 _DATE = re.compile(r"20[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])")
-# A name that ends in a number, as "Doe_2", is followed by the ids like any other.
+# A name that ends in a number, as "Doe_2", and is followed by the ids like any other.
 _SECOND = re.compile(rf"(?P<name>[^\n]*?_[0-9]+)(?P<late>_LATE)?_(?P<user>[0-9]+)_{_REST}", re.DOTALL)
 # Files of a course that are numbered by its teacher, as lab_3_1_ann.py, have small numbers.
 SMALLEST_ID = 100
@@ -99,14 +102,45 @@ def _parsed(entries: Sequence[Entry]) -> list[_File | None]:
     # Whole assignments are anonymous; among others "anon" is a name.
     some_named = any(found and not other for found, other in zip(named, anonymous, strict=True))
     found = [(b or a) if some_named else (a or b) for a, b in zip(anonymous, named, strict=True)]
-    # A number that is much too small for an id, in a class of larger ones, belongs to the name.
+    # A number that is much too small for an id, in a class of larger ones, may belong to the name.
     small = [n for n, one in enumerate(found) if one is named[n] and one and len(one["user"]) < _SHORTEST]
     if 2 * len(small) < sum(one is not None for one in found):
+        unsure = set(small)
+        ids = _Ids([one for n, one in enumerate(found) if one and n not in unsure])
         for n in small:
             second = _SECOND.fullmatch(entries[n].path)
-            if second and len(second["user"]) >= _SHORTEST:
+            if second and len(second["user"]) >= _SHORTEST and ids.tell(second):
                 found[n] = second
     return [_file(entry, one) if one else None for entry, one in zip(entries, found, strict=True)]
+
+
+class _Ids:
+    """The ids in names that can be read in one way only."""
+
+    def __init__(self, certain: Sequence[re.Match[str]]) -> None:
+        self._names = {one["user"]: one["name"] for one in certain}
+        self._users = sorted(int(user) for user in self._names if user.isdigit())
+        self._attachments = sorted(int(one["attachment"]) for one in certain if one["attachment"])
+
+    def tell(self, second: re.Match[str]) -> bool:
+        """Whether the number that is a user's or an attachment's id is a user's, and of nobody else.
+
+        It is one where it lies nearer to those of the others than to their attachments, and the number after
+        it lies nearer to these. In doubt it is none: work never goes to somebody else.
+        """
+        user, name = second["user"], second["name"]
+        as_attachment = _distance(int(user), self._attachments)
+        if self._names.get(user, name) != name or _distance(int(user), self._users) >= as_attachment:
+            return False
+        return not second["attachment"] or (
+            _distance(int(second["attachment"]), self._attachments) <= as_attachment
+        )
+
+
+def _distance(number: int, others: Sequence[int]) -> float:
+    """From a number to the nearest of others in their order; infinite where there are none."""
+    at = bisect(others, number)
+    return min((abs(number - other) for other in others[max(at - 1, 0) : at + 1]), default=math.inf)
 
 
 def _file(entry: Entry, found: re.Match[str]) -> _File:

@@ -33,6 +33,9 @@ def recognizes(tree: Tree) -> float:
     seen = top(tree)
     start = _start(tree.name, seen)
     logins = [folder for folder in seen.filled if _login(folder, start)]
+    if len(seen.filled) == 1 and not seen.files and _outer(seen.filled[0]):
+        # The folder around the repositories, in an archive that may be called like it.
+        return 0.0
     if not start or not logins or any(is_work(entry.name) for entry in seen.files):
         return 0.0
     marked = sum(any(_GIT.fullmatch(path) for path, _ in within(f, seen.folders[f])) for f in logins)

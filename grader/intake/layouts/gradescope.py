@@ -67,7 +67,7 @@ def read(tree: Tree) -> Reading:
     # Two accounts that are told apart by nothing but their names are not one student.
     accounts = Counter(_account(person) for person in people)
     shared = {account for account, count in accounts.items() if count > 1 or not account}
-    sids = Counter(person.id for one in known.values() for person in one.people if person.id)
+    sids = Counter(person.id for person in people if person.id)
     nameless = []
     for key, entries in _places(seen).items():
         one = known.get(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -59,6 +60,24 @@ def below(tree: Tree, folder: str) -> Tree:
         tuple(replace(entry, path=entry.path[cut:], shown=shown(entry)) for entry in inside),
         frozenset(path[cut:] for path in tree.folders if path.startswith(start)),
     )
+
+
+def each_below(tree: Tree) -> Iterator[Tree]:
+    """Each folder at the top of a tree that holds a file, as `below` gives it, in time linear in the tree."""
+    folders: defaultdict[str, list[str]] = defaultdict(list)
+    for path in tree.folders:
+        folder, slash, rest = path.partition("/")
+        if slash:
+            folders[folder].append(rest)
+    seen = top(tree)
+    for folder in seen.filled:
+        inside = seen.folders[folder]
+        yield Tree(
+            folder,
+            f"{tree.shown.rstrip('/')}/{folder}",
+            tuple(replace(entry, path=path, shown=shown(entry)) for path, entry in within(folder, inside)),
+            frozenset(folders[folder]),
+        )
 
 
 def levels(tree: Tree) -> Iterator[tuple[Tree, tuple[Entry, ...]]]:

@@ -16,7 +16,7 @@ from grader.intake.layouts import (
     plain,
 )
 from grader.intake.layouts.attempts import Reading
-from grader.intake.layouts.levels import ARCHIVES, below, is_work, left, levels, top
+from grader.intake.layouts.levels import ARCHIVES, below, each_below, is_work, left, levels, top
 from grader.intake.tree import Entry, Tree
 
 # Names that a folder around a class has and no student.
@@ -57,8 +57,8 @@ LAYOUTS: Mapping[str, Layout] = {
 }
 # A few files that a teacher has put beside a download don't hide what it is.
 MOST = 0.5
-# A class has more folders than a course has downloads.
-FEW = 20
+# After so many folders beside each other that are no downloads, the others are students', too.
+MOST_LOOKED_AT = 20
 
 
 def recognize(tree: Tree) -> str:
@@ -113,12 +113,12 @@ def _outweighs(inner: Tree, outside: tuple[Entry, ...]) -> bool:
 
 def _downloads(tree: Tree) -> Iterator[str]:
     """A word on each folder of a plain tree that is a platform's download: it is no one student's work."""
-    folders = top(tree).folders
-    if len(folders) > FEW:
-        return
-    for folder in folders:
-        inner = below(tree, folder)
+    others = 0
+    for inner in each_below(tree):
         layout, innermost, _ = _recognized(inner)
+        others += layout == "plain"
+        if others > MOST_LOOKED_AT:
+            return
         if layout != "plain" and len({a.key for a in LAYOUTS[layout].read(innermost).attempts}) > 1:
             yield (
                 f"{inner.shown} looks like a download of {LAYOUTS[layout].title}, but is taken for one "

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from grader.people import Person
+from grader.people import Person, alike, words_of
 from grader.report.exports.base import Member
 from grader.report.texts import one_line
 from grader.result import Result
@@ -55,7 +55,9 @@ class Matched:
 class Matcher:
     """Finds rows: by the platform's own id first, then number or login, then address, then a unique name.
 
-    A name counts only where one row has it; what fits several rows fits none.
+    A name counts only where one row has it; what fits several rows fits none. Spreadsheets lose the zeros
+    that numbers begin with, so numbers that differ in these alone are the same, unless two students of the
+    table or of the class have them, or the names have no word in common.
 
     Args:
         rows: The table's students.
@@ -68,14 +70,20 @@ class Matcher:
             key: defaultdict(list) for key in ("platform", "id", "email", "name")
         }
         self._numbered = {row.at for row in rows if any(value.strip() for value in row.ids)}
-        # Whether the class is known by the same numbers or logins as the table; `match` finds it out.
+        self._names = {row.at: row.name for row in rows}
+        self._zeroless: dict[str, set[int]] = defaultdict(set)
+        # What `match` finds out of the class: whether it is known by the same numbers or logins as the table,
+        # and which numbers are several students' without their zeros.
         self._same_numbers = False
+        self._doubtful: set[str] = set()
         for row in rows:
             self._note("platform", [row.platform], row.at)
             self._note("id", row.ids, row.at)
             # A login is often the address.
             self._note("email", {*row.emails, *(i for i in row.ids if "@" in i)}, row.at)
             self._note("name", _names(row.name), row.at)
+            for number in {_without_zeros(value) for value in row.ids} - {""}:
+                self._zeroless[number].add(row.at)
 
     def _note(self, key: str, values: Iterable[str], at: int) -> None:
         for value in {_plain(v) for v in values if v.strip()}:
@@ -98,6 +106,8 @@ class Matcher:
         ]
         for key, values in asked:
             found = {at for v in values if v.strip() for at in self._by[key].get(_plain(v), ())}
+            if key == "id":
+                found = found | self._rivals(person, found) if found else self._by_number(person)
             if key == "name" and person.id.strip() and self._same_numbers:
                 # A number that the table has nowhere is no other number's of the same name.
                 found -= self._numbered
@@ -105,12 +115,33 @@ class Matcher:
                 return sorted(found)
         return []
 
+    def _by_number(self, person: Person) -> set[int]:
+        """The row with the person's number but for zeros before it; none where it may be somebody else's."""
+        number = _without_zeros(person.id)
+        found = self._zeroless.get(number, set())
+        if len(found) != 1 or number in self._doubtful:
+            return set()
+        return {at for at in found if _agree(person, self._names[at])}
+
+    def _rivals(self, person: Person, found: set[int]) -> set[int]:
+        """Rows with the name and the number but for zeros, where the row with the number has another name."""
+        rows = self._zeroless.get(_without_zeros(person.id), set()) - found
+        if not rows or any(_agree(person, self._names[at]) for at in found):
+            return set()
+        return {at for at in rows if _agree(person, self._names[at])}
+
     def match(self, members: Iterable[Member], missing: Iterable[Person]) -> Matched:
         """The rows of everyone."""
         matched = Matched()
         members, missing = list(members), list(missing)
         people = [*(member.person for member in members), *missing]
-        self._same_numbers = any(_plain(p.id) in self._by["id"] for p in people if p.id.strip())
+        spelled: dict[str, set[str]] = defaultdict(set)
+        for person in people:
+            spelled[_without_zeros(person.id)].add(_plain(person.id))
+        self._doubtful = {number for number, ids in spelled.items() if len(ids) > 1}
+        self._same_numbers = any(
+            _plain(p.id) in self._by["id"] or self._by_number(p) for p in people if p.id.strip()
+        )
         claims: dict[int, list[Member]] = defaultdict(list)
         nowhere: list[str] = []
         for member in members:
@@ -165,6 +196,18 @@ def _said(member: Member) -> str:
 
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).strip().casefold()
+
+
+def _without_zeros(number: str) -> str:
+    """A number without the zeros that it begins with; nothing of what is no number."""
+    number = _plain(number)
+    return number.lstrip("0") if number.isascii() and number.isdigit() else ""
+
+
+def _agree(person: Person, name: str) -> bool:
+    """Whether a name could be that of a person; it could where one of them tells none."""
+    nameless = _plain(person.name) in {_plain(text) for text in (person.id, person.email, person.platform_id)}
+    return nameless or not words_of(person.name) or not words_of(name) or alike(person.name, name)
 
 
 def _names(name: str) -> set[str]:

@@ -13,7 +13,8 @@ What is relied on, read from Moodle's own source (``mod/assign/feedback/offline/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from html import unescape
 from pathlib import Path
 
 from markupsafe import escape
@@ -49,8 +50,26 @@ HEAD = [
     "Last modified (grade)",
     "Feedback comments",
 ]
-# How a comment of an earlier export begins, however Moodle has tidied its HTML.
-_OURS = re.compile(rf"\s*(<[^>]*>\s*)*({'|'.join(map(re.escape, STATUS_WORDS.values()))})\b")
+_TAG = re.compile(r"<[^>]*>")
+# What Moodle makes of the tags of ours when it tidies them. Any other one, such as a picture, is a teacher's.
+_BREAK = re.compile(r"</?(?:p|div|br)\b[^>]*>", re.IGNORECASE)
+_IN_LINE = re.compile(r"</?span\b[^>]*>", re.IGNORECASE)
+_POINTS = r"[−-]?\d+(?:\.\d+)?"
+_FIRST = re.compile(rf"({'|'.join(map(re.escape, STATUS_WORDS.values()))}): {_POINTS} of {_POINTS} points")
+_SENTENCE = r"(?:(?![.?!] ).)+[.?:]"
+# What may follow as a second sentence: Python's advice and ours.
+_ERROR = rf"{_SENTENCE}(?: (?:Perhaps|Maybe|Did you|Leave the arguments|Files can't be) {_SENTENCE})?"
+# The forms of a verdict, those of earlier versions too.
+_VERDICT = re.compile(
+    rf"All (?:visible )?checks passed(?:, the hidden ones too|; hidden checks were not run here)?\."
+    rf"(?: Points are taken: {_SENTENCE})?"
+    rf"|Some checks were not run\."
+    rf"|A banned helper is used{_SENTENCE}|(?:(?![.?!] ).)+; this costs points\."
+    rf"|(?:Full marks, but )?\d+ of \d+ checks passed(?:[.;] [Tt]he mistake: {_SENTENCE}"
+    rf"|; (?:what holds least|the first clause that does not hold): {_SENTENCE}(?: {_SENTENCE})?"
+    rf"|; nearly every check fails(?:\. {_ERROR}|, {_SENTENCE}))"
+)
+_LOADING = re.compile(_ERROR)
 
 
 def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Exported:
@@ -92,19 +111,20 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
     feedback = table.column("Feedback comments")
 
     own: list[str] = []
+    kept = list(results)
+    verdicts = {_without_figures(line) for result in kept for line in headline(result)[1:]}
 
     def comment(row: list[str], result: Result) -> None:
         if feedback is None:
             return
         before = table.cell(row, feedback)
-        if before and not _OURS.match(before):
+        if before and not _is_ours(before, verdicts):
             own.append(table.cell(row, 0))
         else:
             table.put(row, feedback, _comment(result))
 
     decimal = options.decimal or ("," if "," in worth else ".")
     filling = Filling(table, column, decimal, worth=worth, of="Moodle counts the assignment", also=comment)
-    kept = list(results)
     warnings = fill(filling, rows, Matcher(rows, "moodle"), kept, options)
     limit = number(worth)
     beyond = [r.submission.id for r in kept if limit is not None and r.score is not None and r.score > limit]
@@ -131,6 +151,32 @@ def _number(identifier: str) -> str:
 def _comment(result: Result) -> str:
     """The headline as HTML, as Moodle takes comments; nothing in it can act."""
     return "<p>" + "<br>".join(str(escape(clean(line, 1_000))) for line in headline(result)) + "</p>"
+
+
+def _is_ours(comment: str, verdicts: Collection[str]) -> bool:
+    """Whether a comment is one of an earlier export as a whole, and nobody has written a word into it.
+
+    Args:
+        comment: As Moodle gives it.
+        verdicts: The messages of now, of anyone, as `_without_figures` writes them.
+    """
+    if any(not _BREAK.fullmatch(tag) and not _IN_LINE.fullmatch(tag) for tag in _TAG.findall(comment)):
+        return False
+    lines = _BREAK.split(comment) if "<" in comment else comment.split("\n")
+    first, *more = [line for line in map(_words, lines) if line] or [""]
+    status = _FIRST.fullmatch(first)
+    if status is None or len(more) > 1:
+        return False
+    form = _LOADING if status[1] == STATUS_WORDS["not_loadable"] else _VERDICT
+    return all(form.fullmatch(said) or _without_figures(said) in verdicts for said in more)
+
+
+def _words(line: str) -> str:
+    return " ".join(unescape(_TAG.sub("", line)).split())
+
+
+def _without_figures(message: str) -> str:
+    return re.sub(r"\d+", "0", " ".join(message.split()))
 
 
 def _new(results: Sequence[Result], folder: Path, options: ExportOptions) -> Exported:

@@ -22,6 +22,7 @@ from typing import Any
 
 from grader.errors import GraderError
 from grader.report.exports.base import Exported, ExportOptions, save
+from grader.report.figures import plural
 from grader.report.texts import csv_cell, one_line
 from grader.result import Result
 
@@ -123,16 +124,20 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
         if few:
             shown = ", ".join(few[:5]) + (" …" if len(few) > 5 else "")
             warnings.append(
-                f"pass@{k}: {len(few)} tasks have fewer than {k} judged samples ({shown}): not in the mean"
+                f"pass@{k}: {plural(len(few), 'task has', 'tasks have')} fewer than {k} judged samples "
+                f"({shown}): not in the mean"
             )
     if found["faults"]:
         warnings.append(
-            f"{found['faults']} samples are left out, since the grader failed on them: grade with --faults"
+            f"{plural(found['faults'], 'sample is', 'samples are')} left out, since the grader failed there: "
+            "grade with --faults"
         )
     lines = [
-        f"pass@{k}: {'none' if m['mean'] is None else format(m['mean'], '.4f')} ({m['tasks']} tasks)\n"
-        for k, m in found["pass_at"].items()
+        f"pass@{k}: {'none' if mean['mean'] is None else format(mean['mean'], '.4f')} "
+        f"({plural(mean['tasks'], 'task')})\n"
+        for k, mean in found["pass_at"].items()
     ]
+    lines.append(f"{len(paths)} files: {', '.join(map(str, paths))}\n")
     return Exported(paths, tuple(warnings), "".join(lines))
 
 

@@ -143,6 +143,28 @@ def test_the_other_names_tell_what_is_part_of_a_name(
     assert len(reading.attempts) == 4
 
 
+@pytest.mark.parametrize(
+    ("file", "others", "user"),
+    [
+        # The user 45 has called a file 2024_x.py.
+        ("lee_45_1201_2024_x.py", ("ray_123_1202_x.py", "oz_145_1203_x.py"), "45"),
+        ("lee_45_1201_2024_x.py", ("ray_123_1202_x.py", "oz_145_1203_x.py", "po_1201_1204_x.py"), "45"),
+        ("lee_45_1201_2024_x.py", ("ray_1150_1202_x.py", "oz_1250_1203_x.py"), "45"),
+        ("lee_45_150_2024_x.py", ("ray_123_148_x.py", "oz_151_157_x.py"), "45"),
+        # The name is "Lee_45".
+        ("lee_45_5123_9001_x.py", ("ray_5124_9002_x.py", "oz_5125_9003_x.py"), "5123"),
+        ("lee_45_5123_text.html", ("ray_5124_9002_x.py", "oz_5125_9003_x.py"), "5123"),
+        ("lee_45_5123_9001_2024_x.py", ("ray_5124_text.html", "oz_5125_text.html"), "5123"),
+    ],
+)
+def test_a_small_number_is_an_id_unless_the_others_tell_that_it_is_none(
+    file: str, others: tuple[str, ...], user: str
+) -> None:
+    students = {attempt.name: attempt.key for attempt in canvas(file, *others).attempts}
+    assert students.pop("lee" if user == "45" else "lee_45") == user
+    assert sorted(students) == sorted(other.partition("_")[0] for other in others)
+
+
 def test_two_names_that_end_in_one_number_are_two_students() -> None:
     files = ("doe_5_4810_90010_x.py", "roe_5_4811_90011_x.py", *OTHERS)
     assert recognize(tree("submissions", dict.fromkeys(files, "x"))) == "canvas"

@@ -59,3 +59,11 @@ def test_folders_that_are_no_repositories_are_told() -> None:
 def test_an_empty_repository_is_an_attempt_without_files() -> None:
     found = tree("hw-submissions", repositories("hw-ann"), ["hw-bob"])
     assert [names(attempt) for attempt in read(found, "classroom").attempts][1] == []
+
+
+@pytest.mark.parametrize("archive", ["hw-1-submissions", "hw-submissions", "class", "a-hw-1-submissions"])
+def test_an_archive_may_be_called_like_the_folder_in_it(archive: str) -> None:
+    inner = repositories("hw-1-ann", "hw-1-submissions", extra={})
+    found = tree(archive, {f"hw-1-submissions/{path}": text for path, text in inner.items()})
+    assert recognize(found) == "classroom"
+    assert keys(read(found, "classroom")) == ["ann", "submissions"]

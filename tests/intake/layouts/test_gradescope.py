@@ -91,6 +91,15 @@ def test_two_students_of_one_name_are_two_and_one_student_twice_is_one() -> None
     assert max(reading.attempts, key=lambda attempt: attempt.order).label == "submission_9"
 
 
+def test_who_hands_in_twice_is_called_by_the_number_all_the_same() -> None:
+    again = ONE.replace("submission_11", "submission_12").removeprefix("---\n")
+    reading = export(ONE + again, "submission_11", "submission_12")
+    assert [attempt.identity for attempt in reading.attempts] == ["Jane-Doe_00123"] * 2
+    # One number for two accounts is none.
+    reading = export(ONE + again.replace("Jane@", "jane2@"), "submission_11", "submission_12")
+    assert [attempt.identity for attempt in reading.attempts] == ["Jane-Doe_11", "Jane-Doe_12"]
+
+
 def test_an_id_that_two_names_share_makes_no_two_students_one() -> None:
     one = ONE.replace("    :email: Jane@School.example\n", "")
     other = one.replace("submission_11", "submission_12").replace("---\n", "").replace("Jane", "John")

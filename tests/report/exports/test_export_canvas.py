@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -180,6 +181,37 @@ def test_a_name_does_not_overrule_a_number(template: Path, tmp_path: Path) -> No
     # Numbers of another kind say nothing, so that names decide.
     done = export("canvas", [sam], tmp_path / "out", options)
     assert marks_of(*done.paths)["103"] == "12.5"
+
+
+def test_zeros_that_a_spreadsheet_took_from_a_number_are_no_other_number(
+    template: Path, tmp_path: Path
+) -> None:
+    def exported(*people: Person, **options: Any) -> tuple[dict[str, str], str]:
+        results = [handed_in(f"s{at}", person) for at, person in enumerate(people)]
+        done = export("canvas", results, tmp_path / "out", ExportOptions(template, "502", **options))
+        return marks_of(*done.paths), "\n".join(done.warnings)
+
+    jm = Person("Jörg Müller", id="008")
+    missing = (Person("Blaise Pascal", id="12"),)
+    found, told = exported(jm, Person("Ada Lovelace", id="7"), missing=missing, zero_missing=True)
+    assert (found["101"], found["102"], found["106"]) == ("12.5", "12.5", "0") and "no row" not in told
+    # The name alone is two students'; with the number it is one's.
+    found, told = exported(Person("Sam Smith", id="9"))
+    assert (found["103"], found["104"]) == ("12.5", "") and "no row" not in told
+    # Somebody else's number in another section may be the same without its zeros.
+    found, told = exported(jm, Person("Blaise Pascal", id="7"))
+    assert found["101"] == found["106"] == "" and "no row was found for Blaise Pascal" in told
+    # So may the numbers of two of the class ...
+    found, told = exported(jm, Person("Ada Lovelace", id="7"), Person("Ada Byron", id="07"))
+    assert found["101"] == "" and "Ada Lovelace (s1), Ada Byron (s2)" in told
+    # ... and of the table.
+    template.write_text(TEMPLATE.replace("107,013", "107,0007"), "utf-8")
+    found, told = exported(jm, Person("Ada Lovelace", id="7"))
+    assert found["101"] == "" and found["107"] == "4.00" and "no row was found for Ada Lovelace" in told
+    # The number as it stands is Jörg's, and without its zeros Blaise's.
+    template.write_text(TEMPLATE.replace("106,012", "106,0008").replace("102,008", "102,8"), "utf-8")
+    found, told = exported(Person("Blaise Pascal", id="8"))
+    assert found["102"] == found["106"] == "" and "Blaise Pascal (s0) fits several rows (5, 9)" in told
 
 
 def test_a_new_file_gives_nobody_what_is_anonymous(tmp_path: Path) -> None:

@@ -190,8 +190,14 @@ def test_faults_are_counted_apart_and_a_k_beyond_n_is_told(tmp_path: Path) -> No
     assert found["pass_at"]["5"] == {"mean": 1.0, "tasks": 1, "too_few_samples": ["=t2"]}
     assert found["pass_at"]["10"]["mean"] is None and found["pass_at"]["10"]["tasks"] == 0
     told = "\n".join(done.warnings)
-    assert "pass@5: 1 tasks have fewer than 5" in told and "1 samples are left out" in told
-    assert "pass@1: 0.2000 (2 tasks)" in done.text and "pass@10: none (0 tasks)" in done.text
+    assert "pass@5: 1 task has fewer than 5" in told and "1 sample is left out" in told
+    assert "pass@10: 2 tasks have fewer than 10" in told
+    assert done.text.splitlines() == [
+        "pass@1: 0.2000 (2 tasks)",
+        "pass@5: 1.0000 (1 task)",
+        "pass@10: none (0 tasks)",
+        f"2 files: {tmp_path / 'pass_at_k.json'}, {tmp_path / 'pass_at_k.csv'}",
+    ]
     head, *tasks = csv.reader(io.StringIO(done.paths[1].read_text()))
     assert head == ["task", "n", "c", "faults", "pass@1", "pass@5", "pass@10"]
     assert tasks == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import zipfile
 from dataclasses import replace
@@ -72,6 +74,89 @@ def test_a_teacher_s_comment_stays_and_an_earlier_one_of_ours_is_replaced(
     tidied.write_text(text.replace("<p>Not", "<div class='x'> <p>Not").replace("<br>", "<br />"), "utf-8")
     again, _ = export_(tidied, 3.0, "again")
     assert again[1][9].startswith("<p>Not full marks: 3 of ") and again[2][9] == "<p>old</p>"
+
+
+FAILED = "Not full marks: 3 of 20 points"
+NORM = "3 of 9 checks passed; what holds least: Softmax. Each row is normalized over the key positions."
+NEARLY = "1 of 9 checks passed; nearly every check fails."
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "Full marks, well done!",
+        "<p>Full marks, well done!</p>",
+        "Not full marks, because you used einsum. See me.",
+        f"<p>{FAILED}, since you used einsum.</p>",
+        f"<p>{FAILED}<br>See me.</p>",
+        f"<p>{FAILED}<br>3 of 9 checks passed. See me.</p>",
+        f"<p>{FAILED}<br>{NORM}</p><p>Please see me on Monday</p>",
+        f"<p>{FAILED}<br>{NORM}<br>Please see me on Monday</p>",
+        f"<p>{FAILED}<br>{NORM} Please see me on Monday.</p>",
+        f'<p>{FAILED}<br>{NORM}</p><p><img src="@@PLUGINFILE@@/note.png"></p>',
+        f"<p>{FAILED}<br>All checks passed, but not in time.</p>",
+        "<p>Not loadable: 0 of 20 points<br>Line 3 is not valid Python: invalid syntax. See me.</p>",
+        "<p>Not loadable: 0 of 20 points, see me.</p>",
+        f"{FAILED}\n{NORM}\nSee me.",
+    ],
+)
+def test_what_a_teacher_has_written_stays_though_it_begins_like_ours(tmp_path: Path, comment: str) -> None:
+    before, after, told = regraded(tmp_path, comment)
+    assert after == before == comment
+    assert "a comment that is not the grader's stays as it is: Participant 42" in told
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "All checks passed, the hidden ones too.",
+        "All checks passed. Points are taken: 2.5 hours late.",
+        "All visible checks passed; hidden checks were not run here.",
+        "Some checks were not run.",
+        "A banned helper is used (torch.nn.functional.gelu, line 3); this costs points.",
+        NORM,
+        "Full marks, but 8 of 9 checks passed; what holds least: Softmax.",
+        "8 of 9 checks passed. The mistake: Softmax over the wrong axis (dim=0).",
+        "8 of 9 checks passed; the mistake: softmax over the wrong axis.",
+        f"{NEARLY} It raised NameError in line 3: name 'np' is not defined. Did you mean: 'p'?.",
+        f"{NEARLY[:-1]}, so look for something that all of them need, and begin with two_heads.",
+        "Line 3 is not valid Python: invalid syntax. Perhaps you forgot a comma?.",
+        "The file defines no mlm_forward; did you mean to rename forward?",
+        'Loading the file raised ValueError in line 2: <b>"x" & y</b>.',
+    ],
+)
+def test_a_comment_of_ours_is_replaced_after_a_regrade(tmp_path: Path, message: str) -> None:
+    loading = message.startswith(("Line", "The file", "Loading"))
+    one = handed_in("b", Person("x", platform_id="42"), layout="moodle")
+    one = replace(one, message=message, status="not_loadable" if loading else "failed", score=-1.25)
+    empty = tmp_path / "empty.csv"
+    empty.write_text(WORKSHEET.replace("<p>old</p>", ""), "utf-8")
+    comment = rows(export("moodle", [one], tmp_path / "first", ExportOptions(empty)).paths[0])[2][9]
+    tidied = comment.replace("<p>", '<div dir="ltr">\n <p>').replace("<br>", "<br />\n") + "</div>\n"
+    for text in (comment, tidied, tidied.replace("&#34;", '"').replace("&#39;", "'")):
+        before, after, told = regraded(tmp_path, text)
+        assert after != before == text
+        assert after.startswith("<p>Not full marks: 17.5 of ") and "not the grader's" not in told
+
+
+def test_words_of_another_form_are_ours_where_the_class_has_them(tmp_path: Path) -> None:
+    said = "9 of 9 ways are right. They are told. All of them."
+    before, after, _ = regraded(tmp_path, f"<p>{FAILED}<br>{said}</p>")
+    assert after == before
+    before, after, _ = regraded(tmp_path, f"<p>{FAILED}<br>{said}</p>", said.replace("9 of", "4 of"))
+    assert after != before
+
+
+def regraded(tmp_path: Path, comment: str, message: str = "Another verdict.") -> tuple[str, str, str]:
+    """The comment of one with new marks before and after the export, and what is told."""
+    template = tmp_path / "again.csv"
+    table = list(csv.reader(io.StringIO(WORKSHEET)))
+    table[2][9] = comment
+    with template.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(table)
+    one = handed_in("b", Person("x", platform_id="42"), layout="moodle", score=17.5)
+    done = export("moodle", [replace(one, message=message)], tmp_path / "again", ExportOptions(template))
+    return rows(template)[2][9], rows(done.paths[0])[2][9], "\n".join(done.warnings)
 
 
 def test_missing_ones_get_a_0_when_it_is_asked_for(worksheet: Path, tmp_path: Path) -> None:
