@@ -146,6 +146,9 @@ def grade_class(
                 infos = map(info_of, submissions)
                 gradebook.keep_roster(roster if missing is None else settled(roster, missing, infos))
             gradebook.withdraw(plan.withdrawn)
+            for name in plan.withdrawn:
+                with contextlib.suppress(OSError):
+                    files.remove_pages(out, name)
             gradebook.begin(plan.open())
             jobs = plan.jobs()
             work = _Work(plan, gradebook, out, interrupts, progress)

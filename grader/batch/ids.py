@@ -30,7 +30,7 @@ def keep_ids(
         # Pages of two ids that differ in case only are one file on some file systems.
         if new.lower() in taken:
             return False
-        return new.lower() not in lower or (new in known and not (keyed and _is_key(known[new].place)))
+        return new.lower() not in lower or (new in known and not (keyed and is_key(known[new].place)))
 
     kept: list[Submission] = []
     warnings: list[str] = []
@@ -65,5 +65,6 @@ def _known_ids(submissions: Sequence[Submission], before: Mapping[str, str]) -> 
             yield before.get(submission.place)
 
 
-def _is_key(place: str) -> bool:
+def is_key(place: str) -> bool:
+    """Whether a submission is known by what a platform calls it, and not by where it lies."""
     return not Path(place).is_absolute()

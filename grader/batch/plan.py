@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.batch.ids import keep_ids
+from grader.batch.ids import is_key, keep_ids
 from grader.batch.jobs import Job
 from grader.batch.made import Need, made_of, need
 from grader.batch.runner import info_of
 from grader.batch.surroundings import surroundings
 from grader.batch.who import find
+from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.gradebook.journal import Gradebook, Made
 from grader.intake.submission import Submission
+from grader.people import Person
 from grader.report import files
 from grader.result import Adjustment, SubmissionInfo
 
@@ -49,11 +52,16 @@ class Plan:
         self.known = gradebook.graded()
         self.adjustments = gradebook.adjustments()
         self.pending = gradebook.waiting()
-        self.withdrawn = self._withdrawn(replaced, {one.place for one in submissions})
+        self.withdrawn = self._withdrawn(replaced, submissions)
         kept, self.warnings = keep_ids(submissions, self.known)
         if self.withdrawn:
             self.warnings.append(
                 f"counts no more, since all of them handed in again: {', '.join(self.withdrawn)}"
+            )
+        if by_hand := [name for name in self.withdrawn if name in self.adjustments]:
+            self.warnings.append(
+                f"points by hand for {', '.join(by_hand)} do not count for what they handed in since: "
+                "grader adjust gives them anew"
             )
         stored = gradebook.executions()
         around = surroundings(pack.exercise.packages, level)
@@ -64,14 +72,27 @@ class Plan:
             self.tasks.append(Task(submission, need(submission, made, before, stored, pack.id, force), made))
         self.chosen = self.tasks
 
-    def _withdrawn(self, replaced: Collection[str], places: Collection[str]) -> list[str]:
-        """Whose results count no more, as their authors have newer work; they are so from now on."""
+    def _withdrawn(self, replaced: Collection[str], submissions: Sequence[Submission]) -> list[str]:
+        """Whose results count no more, as all their authors have newer work; they are so from now on."""
+        places = {one.place for one in submissions}
+        here = {key for one in submissions for person in one.people for key in _keys(person)}
         names = []
         for name, one in self.known.items():
-            if one.place in replaced and one.place not in places and not one.withdrawn:
+            if one.withdrawn or one.place in places or not is_key(one.place):
+                continue
+            if one.place in replaced or self._handed_in_again(name, here):
                 names.append(name)
                 self.known[name] = one._replace(withdrawn=True)
         return names
+
+    def _handed_in_again(self, name: str, here: Collection[str]) -> bool:
+        """Whether all authors of a result are those of submissions now, with others or without."""
+        # Of whom a damaged record was is not known.
+        with contextlib.suppress(GraderError):
+            result = self._gradebook.result(name)
+            people = result.submission.people if result is not None else ()
+            return bool(people) and all(any(key in here for key in _keys(person)) for person in people)
+        return False
 
     def open(self) -> list[SubmissionInfo]:
         """Those that are to get a result, by this run or, where it leaves them out, by another."""
@@ -116,6 +137,14 @@ class Plan:
                 shared = task.made.text or task.submission.id
                 groups.setdefault((task.need, shared), []).append(task)
         return _Jobs(list(groups.values()), self.adjustments, self._gradebook, reports=self.reports)
+
+
+def _keys(person: Person) -> Iterator[str]:
+    """What tells a person from all others, whoever handed in what."""
+    if person.id:
+        yield f"id:{person.id}"
+    if person.email:
+        yield f"email:{person.email.casefold()}"
 
 
 class _Jobs(Sequence[Job]):

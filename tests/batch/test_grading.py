@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from support.small import RIGHT, WRONG, small_pack
 
 from grader.batch import grading
+from grader.batch.adjusting import adjust
 from grader.batch.grading import Run, grade_class
 from grader.batch.ids import keep_ids
 from grader.batch.runner import Runner
@@ -600,3 +601,23 @@ def test_a_result_of_those_who_handed_in_with_others_counts_no_more(
     assert new.summaries[0].submission.id.startswith("ann-")
     back = grade_class(pack, submissions, out, workers=1)
     assert "ann" in {s.submission.id for s in back.summaries}
+
+
+def test_who_now_hands_in_with_others_has_one_row(pack: Pack, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ann, bob, cem = (
+        replace(one, key=f"g:{one.id}", people=(Person(one.id, id=f"0{at}", email=f"{one.id}@x.example"),))
+        for at, one in enumerate(submissions_in(folder))
+    )
+    grade_class(pack, [ann, bob, cem], out, workers=1)
+    # Ann and Bob hand in together; the platform's download tells nothing of what they did alone.
+    adjust(out, "ann", -1, "Copied")
+    both = replace(bob, id="both", key="g:both", people=(*ann.people, *bob.people), members=("ann", "bob"))
+    done = grade_class(pack, [both, cem], out, workers=1)
+    assert [w for w in done.warnings if w.startswith("points by hand for ann do not count")]
+    assert not (out / "students" / "ann.html").exists()
+    assert {s.submission.id for s in done.summaries} == {"both", "cem"}
+    # Cem joins: who left nothing behind that counts by itself is nowhere twice; Ann alone stays with Bob.
+    three = replace(bob, id="three", key="g:three", people=cem.people, members=("cem",))
+    done = grade_class(pack, [three], out, workers=1)
+    assert {s.submission.id for s in done.summaries} == {"both", "three"}
