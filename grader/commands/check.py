@@ -38,7 +38,7 @@ def check(chosen: argparse.Namespace) -> int:
 
         pack = select(pack, cases=chosen.case, clauses=chosen.clause)
     if chosen.snippet:
-        _print_snippets(pack, chosen.paths[0], bool(chosen.case))
+        _print_snippets(pack, chosen)
         return OK
     from grader.batch.runner import Runner
     from grader.commands.intake import collected
@@ -72,7 +72,8 @@ def _show(
 
     if not first:
         terminal.print()
-    words = ["grader", "check", submission.path]
+    # What only a platform's download calls so is no file that the student has.
+    words = ["grader", "check", submission.file or _here(submission)]
     words += ["--exercise", chosen.exercise] if chosen.exercise else []
     words += ["--root", str(chosen.root)] if chosen.root else []
     show(
@@ -114,15 +115,32 @@ def _write_pages(html: Path, results: list[Result]) -> None:
         raise GraderError(f"{html} can't be written: {error.strerror}") from None
 
 
-def _print_snippets(pack: Pack, path: Path, chosen: bool) -> None:
+def _here(submission: Submission) -> str:
+    """The path of the file that is graded; of one that is no file here, as in an archive, its own name."""
+    try:
+        found = Path(submission.path).exists()
+    except OSError:
+        found = False
+    return submission.path if found else submission.filename
+
+
+def _print_snippets(pack: Pack, chosen: argparse.Namespace) -> None:
+    from grader.commands.intake import collected
     from grader.judge.details import snippet
 
-    if not chosen:
+    if not chosen.case:
         raise GraderError("--snippet needs --case ID; the ids stand in the report of grader check")
     for case in pack.cases:
         if case.visibility == "hidden":
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")
-        text = snippet(pack, case, str(path))
+    intake = collected(chosen, pack, single=True)
+    if not intake.submissions:
+        raise GraderError("; ".join(intake.problems) or "there is no submission to make a snippet for")
+    if len(intake.submissions) > 1:
+        raise GraderError(f"--snippet needs a single submission, found {len(intake.submissions)}")
+    path = _here(intake.submissions[0])
+    for case in pack.cases:
+        text = snippet(pack, case, path)
         if not text:
             raise GraderError(f"the arrays of {case.id} are too large to be written out")
         sys.stdout.write(text)

@@ -16,12 +16,17 @@ from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.relations import Judgement
 from grader.outcomes import StepOutcome
-from grader.result import Shared
+from grader.result import Shared, SubmissionInfo
 
 Array = NDArray[Any]
 
 MAX_SHOWN = 240
 MAX_SNIPPET = 1_500
+
+
+def file_named(submission: SubmissionInfo) -> str:
+    """The file that a snippet imports, as the student called it; a live function has none."""
+    return submission.filename if submission.digest else ""
 
 
 def plain(array: Array) -> Any:
@@ -127,7 +132,7 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
     Args:
         pack: The pack.
         case: A public case.
-        filename: The submission's file name, or its path when the text is not to stand beside it.
+        filename: As `file_named` gives it, or the file's path when the text is not to stand beside it.
     """
     if _numbers(pack, case) > MAX_SNIPPET:
         return ""
@@ -138,23 +143,50 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
     return _imports(pack.exercise.entry, filename) + text
 
 
-def example_snippet(entry: str, filename: str, arguments: Sequence[tuple[str, Any]], expected: Array) -> str:
-    """Python text that makes one call and prints what it gives beside the right answer.
+def example_snippet(
+    entry: str,
+    filename: str,
+    arguments: Sequence[tuple[str, Any]],
+    expected: Array | None,
+    changed: Sequence[str] = (),
+    shared: Sequence[str] = (),
+) -> str:
+    """Python text that makes one call and prints what it gives beside what it should give.
 
     Args:
         entry: Name of the entry point.
-        filename: The submission's file name.
+        filename: As `file_named` gives it.
         arguments: Name and value of each argument.
-        expected: The right answer.
+        expected: The right answer; None where the answer is right and not worth printing.
+        changed: Names of the arguments that the call changes: each is printed as it is after the call and as
+            it was before.
+        shared: Names of the arguments with which the answer shares memory; for a right answer.
     """
-    names = ", ".join(name for name, _ in arguments)
+    call = f"{entry}({', '.join(name for name, _ in arguments)})"
     lines = [f"{name} = {_literal(value)}" for name, value in arguments]
-    lines += [
-        f"print({entry}({names}))",
-        f"expected = {_literal(expected)}",
-        'print("expected:", expected, sep="\\n")',
-    ]
+    lines += [f"{name}_before = {name}.copy()" for name in changed]
+    if expected is not None:
+        lines += [f"print({call})", f"expected = {_literal(expected)}", _printed("expected", "expected")]
+    else:
+        lines.append(f"answer = {call}")
+    if shared:
+        lines.append('answer = answer.detach().numpy() if hasattr(answer, "detach") else answer')
+        lines += [f'print("shares memory with {n}:", np.shares_memory(answer, {n}))' for n in shared]
+    for name in changed:
+        before = f"{name}_before"
+        lines += [_printed(f"{name} now", name), _printed("expected", before), _holds(name, before)]
     return _imports(entry, filename).rstrip("\n") + "\n\n" + "\n".join(lines) + "\n"
+
+
+def _printed(label: str, name: str) -> str:
+    """The line that prints an array below its label."""
+    return f'print("{label}:", {name}, sep="\\n")'
+
+
+def _holds(name: str, before: str) -> str:
+    """The line that says whether an argument is as it was."""
+    same = " and ".join(f"{name}.{what} == {before}.{what}" for what in ("shape", "dtype", "tobytes()"))
+    return f'print("holds:", {same})'
 
 
 def _numbers(pack: Pack, case: PackCase) -> int:
@@ -215,13 +247,20 @@ def checked(answer, shape):
 
 @lru_cache(maxsize=16)
 def _imports(entry: str, filename: str) -> str:
-    """The first lines of a snippet."""
+    """The first lines of a snippet; the first one is a comment where it is not to stand beside a file."""
+    if not filename:
+        return f"# To be run where {entry} is the function that was checked.\nimport numpy as np\n\n\n"
     if filename.lower().endswith(".ipynb"):
         return f"# A cell to run in the notebook, after those that define {entry}.\nimport numpy as np\n\n\n"
-    stem = PurePath(filename).stem
-    if stem.isidentifier() and not keyword.iskeyword(stem) and PurePath(filename).name == filename:
-        return f"import numpy as np\nfrom {stem} import {entry}\n\n\n"
-    return f"import runpy\n\nimport numpy as np\n\n{entry} = runpy.run_path({filename!r})[{entry!r}]\n\n\n"
+    path = PurePath(filename)
+    if path.stem.isidentifier() and not keyword.iskeyword(path.stem) and path.name == filename:
+        return f"import numpy as np\nfrom {path.stem} import {entry}\n\n\n"
+    run = f"{entry} = runpy.run_path({filename!r})[{entry!r}]\n\n\n"
+    if path.name == filename:
+        return f"import runpy\n\nimport numpy as np\n\n{run}"
+    # What the file imports lies beside it.
+    beside = f"sys.path.insert(0, {str(path.parent)!r})\n"
+    return f"import runpy\nimport sys\n\nimport numpy as np\n\n{beside}{run}"
 
 
 def _assignments(pack: Pack, case: PackCase, call: int) -> list[str]:
@@ -262,7 +301,7 @@ def _verdict(case: PackCase, arrays: Sequence[str], expected: str) -> list[str]:
     if case.check == "compare":
         return [
             f"expected = {expected}",
-            'print("expected:", expected, sep="\\n")',
+            _printed("expected", "expected"),
             'print("largest difference:", np.abs(answer - expected).max(initial=0))',
             f"allowed = {case.tolerance!r} * {case.scale!r}",
             'print("allowed:", allowed)',
@@ -304,16 +343,15 @@ def _verdict(case: PackCase, arrays: Sequence[str], expected: str) -> list[str]:
     if case.check == "earlier_answer_kept":
         return [
             "# The later call must leave the first answer as it was.",
-            'print("first answer now:", answer, sep="\\n")',
+            _printed("first answer now", "answer"),
             'print("holds:", answer.shape == kept.shape and answer.tobytes() == kept.tobytes())',
         ]
     if case.check == "inputs_unchanged":
         name = case.options["argument"]
-        same = " and ".join(f"{name}.{what} == before.{what}" for what in ("shape", "dtype", "tobytes()"))
         return [
             f"# {name} must be as before, in this call and in those of all other checks.",
-            f'print("{name} now:", {name}, sep="\\n")',
-            f'print("holds:", {same})',
+            _printed(f"{name} now", name),
+            _holds(name, "before"),
         ]
     assert case.check == "output_not_aliased", case.check
     return [

@@ -142,7 +142,7 @@ def _message(pack: Pack, cases: Sequence[CaseResult], failed: Sequence[CaseResul
     said = public[0].message
     if not common:
         return said
-    return f"{said} It happens only {common}."
+    return f"{said} Of the visible checks, it happens only {common}."
 
 
 def _common(pack: Pack, cases: Sequence[CaseResult], failed: set[str]) -> str:

@@ -101,11 +101,12 @@ def complete(
         result: What was decided; points and verdicts stay.
         calls: What was run.
         outcomes: The outcome of each call.
-        filename: The submission's file name, for the text to paste.
+        filename: The submission's file name, for the text to paste; a live function has none.
     """
     follow = pack.follow_up
     assert follow is not None
     count = follow.influence.calls if follow.influence is not None else 0
+    filename = filename if result.submission.digest else ""
     return replace(
         result,
         influence=_influence(follow, outcomes[:count]),
@@ -211,11 +212,14 @@ def _verdict(pack: Pack, example: Example, outcome: StepOutcome) -> Verdict:
         return "input_mutated"
     if outcome.aliased:
         return "output_aliases_input"
+    return "passed" if _is_right(answer, example) else "wrong_value"
+
+
+def _is_right(answer: Array, example: Example) -> bool:
     expected = example.answer()
     scale = float(np.max(np.abs(expected), initial=0.0)) or 1.0
     with np.errstate(all="ignore"):
-        close = np.allclose(answer, expected, rtol=0, atol=WRONG * scale)
-    return "passed" if close else "wrong_value"
+        return bool(np.allclose(answer, expected, rtol=0, atol=WRONG * scale))
 
 
 def _is(wrong: Fingerprint | None, outcome: StepOutcome) -> bool:
@@ -244,26 +248,37 @@ def _record(
 ) -> dict[str, Any]:
     arguments = list(zip(pack.exercise.parameters, follow.arguments(number), strict=True))
     answer = read_answer(outcome, example.shape, pack.exercise.dtypes) if outcome.value is not None else None
-    obtained = None if answer is None or isinstance(answer, Refusal) else plain(answer)
+    read = None if answer is None or isinstance(answer, Refusal) else answer
+    names = pack.exercise.parameters
+    changed = [names[n] for n in sorted(outcome.overwritten | outcome.reshaped)] if read is not None else []
+    shared = [names[n] for n in sorted(outcome.aliased)] if read is not None else []
     message = ""
     if outcome.state != "returned":
         message = call_message(outcome, pack.exercise, positions)
     elif isinstance(answer, Refusal):
         message = answer.message
-    elif outcome.aliased:
+    elif changed:
+        message = f"{' and '.join(changed)} {'is' if len(changed) == 1 else 'are'} changed by the call."
+    elif shared:
         message = "The answer shares memory with an argument."
-    elif outcome.overwritten or outcome.reshaped:
-        changed = sorted(outcome.overwritten | outcome.reshaped)
-        message = f"{', '.join(pack.exercise.parameters[n] for n in changed)} is changed by the call."
+    # Two answers that are alike say nothing: what is wrong is something else.
+    right = bool(message) and read is not None and _is_right(read, example)
     return {
         "misconception": example.misconception if named else "",
         "clause": example.clause,
         "title": example.title if named else "",
         "dims": dict(example.dims),
         "inputs": [describe_input(name, value) for name, value in arguments],
-        "obtained": obtained,
-        "expected": plain(example.answer()),
-        "message": message,
-        "snippet": example_snippet(pack.exercise.entry, filename, arguments, example.answer()),
+        "obtained": plain(read) if read is not None and not right else None,
+        "expected": plain(example.answer()) if not right else None,
+        "message": f"{message} The answer is right." if right else message,
+        "snippet": example_snippet(
+            pack.exercise.entry,
+            filename,
+            arguments,
+            None if right else example.answer(),
+            changed,
+            shared if right and not changed else [],
+        ),
         "trace": example.part if named else None,
     }

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Any, Literal
 
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.cases import judge_case
-from grader.judge.details import case_details
+from grader.judge.details import case_details, file_named
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
 from grader.judge.failures import load_message, load_notes
@@ -246,7 +245,7 @@ def _with_details(
     failing = [r for r in results if r.visibility == "public" and r.failed]
     chosen = {r.id for r in sorted(failing, key=lambda r: (r.drawn, ranks[r.clause]))[:MAX_DETAILED]}
     cases = _known(pack).cases
-    filename = PurePath(context.submission.path).name
+    filename = file_named(context.submission)
 
     def details(case: PackCase) -> dict[str, Any]:
         outcomes = [execution.steps[case.visibility][s] for s in case.steps]

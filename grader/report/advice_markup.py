@@ -136,7 +136,8 @@ def _example(example: Example, room: Room) -> Markup:
     if given:
         parts.append(part("Inputs", fill('<ul class="given">\n%s</ul>', joined(given))))
     if answers:
-        parts.append(part("Obtained and expected", answers))
+        alone = example.answers.obtained is None and example.answers.expected is None
+        parts.append(part("What happens" if alone else "Obtained and expected", answers))
     if example.step:
         parts.append(_step(example.step, room))
     text = room.whole(example.snippet, MAX_SNIPPET) if example.snippet.strip() else NONE
@@ -165,7 +166,7 @@ def _answers(answers: Answers, label: str, room: Room, said: Markup = NONE) -> M
     ]
     message = fill('<p class="said"><bdi>%s</bdi></p>\n', said) if said else NONE
     sides = [_side(a, value, label) for a, value in shown]
-    if message and answers.obtained is None:
+    if message and sides and answers.obtained is None:
         sides.insert(0, fill('<div><p class="label">Obtained</p>\n%s</div>\n', message))
         message = NONE
     if not sides:

@@ -103,8 +103,10 @@ def _example(example: Example) -> RenderableType:
     ]
     if example.message:
         parts.append(Text(clean(example.message, 300)))
-    answers = {"obtained": example.answers.obtained, "expected": example.answers.expected}
-    parts.append(side_by_side({name: value for name, value in answers.items() if value is not None}))
+    both = {"obtained": example.answers.obtained, "expected": example.answers.expected}
+    answers = {name: value for name, value in both.items() if value is not None}
+    if answers:
+        parts.append(side_by_side(answers))
     if example.step:
         step = example.step
         run = f", run {step.times}" if step.times > 1 else ""

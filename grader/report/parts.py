@@ -65,12 +65,17 @@ def listing(title: str, text: str) -> Markup:
 
 
 def snippet(text: str, label: str) -> Markup:
-    """A snippet to be copied."""
+    """A snippet to be copied; where it is not to stand beside a file, it begins with a comment."""
+    if text.startswith("#"):
+        where = "Its first line says where to run it."
+    else:
+        where = "Save it beside your file and run it with Python."
     return fill(
-        '<div class="code"><div class="lead"><p class="soft">Save it beside your file and run it with Python.'
-        '</p><button type="button" class="copy" hidden>Copy<span class="unseen"> the snippet of %s</span>'
+        '<div class="code"><div class="lead"><p class="soft">%s</p>'
+        '<button type="button" class="copy" hidden>Copy<span class="unseen"> the snippet of %s</span>'
         '</button></div>\n<pre role="group" tabindex="0" aria-label="Snippet of %s"><code>%s</code></pre>'
         "</div>",
+        where,
         label,
         label,
         text,

@@ -383,10 +383,12 @@ def _headline(result: Result, failing: Sequence[CaseView]) -> str:
         return "The grader failed"
     if failing:
         hidden = sum(c.case.visibility == "hidden" for c in failing)
-        of_these = f", {hidden} of them hidden" if hidden else ""
+        only_hidden = hidden == len(failing)
+        checks = plural(len(failing), "hidden check" if only_hidden else "check")
+        of_these = f", {hidden} of them hidden" if hidden and not only_hidden else ""
         skipped = sum(case.verdict == "skipped" for case in result.cases)
         not_run = f", {skipped} not counted" if skipped else ""
-        return f"{plural(len(failing), 'check')} did not pass{of_these}{not_run}"
+        return f"{checks} did not pass{of_these}{not_run}"
     return "A rule was broken" if result.policy.status == "violated" else "Not full marks"
 
 
@@ -459,8 +461,10 @@ def _handed_in(submission: SubmissionInfo) -> dict[str, Any]:
     when = [one_line(submission.submitted_at, 40).replace("T", " ")]
     when += ["late"] if submission.late else []
     when += [f"attempt {submission.attempts}, the newest"] if submission.attempts > 1 else []
+    # A live function has no file, whatever Python calls the text that it is from.
+    file = submission.filename if submission.digest or submission.rule else ""
     return {
-        "file": one_line(submission.filename, 200),
+        "file": one_line(file, 200),
         "rule": one_line(submission.rule, 200),
         "modules": [one_line(p.name, 120) for p in submission.parts if p.kind == "module"][:MAX_NOTES],
         "when": ", ".join(filter(None, when)),

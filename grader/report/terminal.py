@@ -54,7 +54,12 @@ def check_report(
         source: The submission's text, for the lines of her traceback.
         command: The command that checks this submission, to which ``--case ID --snippet`` is added.
     """
-    command = command or f"grader check {shlex.quote(clean(result.submission.path, 200))}"
+    if not result.submission.digest:
+        # A live function has no file that could be checked.
+        command = ""
+    elif not command:
+        file = result.submission.file or result.submission.path
+        command = f"grader check {shlex.quote(clean(file, 200))}"
     result = result.for_student()
     parts: list[RenderableType] = [_headline(result)]
     for violation in result.policy.violations:
@@ -113,7 +118,9 @@ def _others(more: Sequence[str], failing: Sequence[CaseResult]) -> list[Renderab
         lines.append(Text(f"{len(more)} more failing {checks}: {listed} (--all explains them)", style="dim"))
     hidden = sum(c.visibility == "hidden" for c in failing)
     if hidden:
-        lines.append(Text(f"{hidden} hidden check{'s fail' if hidden > 1 else ' fails'} too", style="dim"))
+        too = " too" if hidden < len(failing) else ""
+        fail = "check fails" if hidden == 1 else "checks fail"
+        lines.append(Text(f"{hidden} hidden {fail}{too}", style="dim"))
     return lines
 
 
@@ -203,7 +210,7 @@ def _explain(
     for name, label in (("stdout", "printed"), ("stderr", "printed to stderr")):
         if details.get(name):
             parts.append(_printed(label, details[name]))
-    if details.get("snippet"):
+    if details.get("snippet") and command:
         # Not wrapped, as it is there to be copied.
         said = f"reproduce it: {command} --case {case.id} --snippet"
         parts.append(Text(said, style="dim", no_wrap=True, overflow="ignore"))

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,40 @@ def test_the_snippet_runs_and_shows_both_answers(home: Path, tmp_path: Path) -> 
         numbers = [float(n) for n in shown.replace("[", " ").replace("]", " ").split()]
         flat = [v for row in record["details"][key] for v in row]
         assert numbers == pytest.approx(flat, rel=1e-6)
+
+
+def test_the_snippet_of_a_folder_names_the_file_that_is_graded(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "my work"
+    folder.mkdir()
+    (folder / "scaling.py").write_text(f"from helping import nothing\n\n{WRONG}")
+    (folder / "helping.py").write_text("nothing = 0\n")
+    done = grader("check", "my work", "--root", home, "--case", "large_rows", "--snippet", cwd=tmp_path)
+    assert done.status == 0 and "'my work/scaling.py'" in done.out
+    ran = subprocess.run(
+        [sys.executable, "-"], input=done.out, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.endswith("holds: False\n")
+
+
+def test_a_snippet_of_what_is_no_file_here_names_it_as_the_student_called_it(
+    home: Path, tmp_path: Path
+) -> None:
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps({"task_id": "row_scale", "solution": WRONG}) + "\n")
+    with zipfile.ZipFile(tmp_path / "work.zip", "w") as archive:
+        archive.writestr("scaling.py", WRONG)
+    for path, module in ((samples, "solution"), (tmp_path / "work.zip", "scaling")):
+        shown = grader("check", path, "--root", home, cwd=tmp_path).out
+        assert f"reproduce it: grader check {module}.py --root {home} --case" in shown
+        done = grader("check", path, "--root", home, "--case", "large_rows", "--snippet", cwd=tmp_path)
+        assert done.status == 0 and f"from {module} import row_scale" in done.out
+
+
+def test_a_snippet_needs_a_single_submission(home: Path) -> None:
+    several = grader("check", "class", "--case", "large_rows", "--snippet", cwd=home)
+    assert several.status == 2 and "single submission" in several.err and several.out == ""
+    none = grader("check", "nobody.py", "--case", "large_rows", "--snippet", cwd=home)
+    assert none.status == 2 and "nobody.py does not exist" in none.err and none.out == ""
 
 
 # --- what a student sees ----------------------------------------------------------------------

@@ -29,7 +29,7 @@ from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray, read
 from grader.exercise.pack import Pack, PackCase
 from grader.judge import details
 from grader.judge.cases import judge_case
-from grader.judge.details import MAX_SHOWN, case_details, plain, snippet
+from grader.judge.details import MAX_SHOWN, case_details, example_snippet, plain, snippet
 from grader.judge.relations import RELATIONS as KINDS
 from grader.outcomes import Failure, StepOutcome
 from judge.made_up import returned
@@ -384,6 +384,45 @@ def test_a_snippet_runs_as_a_program_of_its_own(checks: Pack, tmp_path: Path, na
         [sys.executable, program.name], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert ran.stdout.endswith("holds: True\n") and ran.stderr == ""
+
+
+@pytest.mark.parametrize("shares", [True, False])
+@pytest.mark.parametrize("tensor", [True, False])
+def test_an_example_says_whether_a_right_answer_shares_memory(shares: bool, tensor: bool) -> None:
+    def function(x: Any) -> Any:
+        answer = x[:1] if shares else x[:1].copy()
+        return Tensor(answer) if tensor else answer
+
+    text = example_snippet("row_scale", "", [("x", np.ones((2, 2)))], None, shared=["x"])
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(text, {"row_scale": function})
+    assert out.getvalue() == f"shares memory with x: {shares}\n"
+
+
+def test_a_snippet_of_a_file_in_a_folder_finds_what_lies_beside_that(checks: Pack, tmp_path: Path) -> None:
+    folder = tmp_path / "class 3"
+    folder.mkdir()
+    (folder / "ann.py").write_text("from helping import row_scale\n")
+    (folder / "helping.py").write_text(RIGHT)
+    text = snippet(checks, chosen(checks, "large_rows"), "class 3/ann.py")
+    ran = subprocess.run(
+        [sys.executable, "-"], input=text, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.endswith("holds: True\n")
+
+
+def test_a_snippet_of_a_live_function_calls_what_is_in_scope(checks: Pack) -> None:
+    text = snippet(checks, chosen(checks, "large_rows"), "")
+    assert text.startswith("# To be run where row_scale is the function that was checked.\n")
+    assert "runpy" not in text and [line for line in text.splitlines() if "import" in line] == [
+        "import numpy as np"
+    ]
+    for function, last in ((right_answer, "holds: True\n"), (part_of_w, "holds: False\n")):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(text, {"row_scale": lambda *a, f=function: f(*a).copy()})
+        assert out.getvalue().endswith(last)
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_what_a_known_mistake_explains_needs_no_page(stepped: Pack) -> None:
     assert [e["ids"] for e in explain(stepped, cases, (), ())] == [["raised"]]
     assert explain(stepped, cases, {"raised", "crashed"}, ()) == []
     left = explain(stepped, cases, {"raised"}, {"large_rows"})
-    assert [e["message"].partition(" It")[0] for e in left] == ["Message of large_rows."], (
+    assert [e["message"].partition(" Of")[0] for e in left] == ["Message of large_rows."], (
         "what it leaves open does"
     )
 
@@ -113,8 +113,9 @@ def test_what_the_failing_cases_have_in_common_is_said(stepped: Pack, words: str
     assert 0 < len(failing) < len(public)
     said = message(stepped, lambda c: c.id in failing)
     first = next(c.id for c in public if c.id in failing)
-    assert said.startswith(f"Message of {first}. It happens only where ") and said.endswith(".")
-    found = said.partition("It happens only ")[2].removesuffix(".")
+    begin = f"Message of {first}. Of the visible checks, it happens only "
+    assert said.startswith(f"{begin}where ") and said.endswith(".")
+    found = said.removeprefix(begin).removesuffix(".")
     # Other words may say the same of these cases; they have to be true of them and of no others.
     assert {c.id for c in public if COMMON.get(found, COMMON[words])(c)} == failing
 
@@ -130,14 +131,14 @@ def test_where_all_fail_there_is_nothing_to_tell_them_by(stepped: Pack) -> None:
 def test_hidden_cases_tell_nothing(stepped: Pack) -> None:
     assert message(stepped, lambda c: c.visibility == "hidden") == "Only hidden checks show it."
     both = message(stepped, lambda c: c.visibility == "hidden" or c.dims["N"] == 0)
-    assert both == "Message of no_rows. It happens only where N is 0."
+    assert both == "Message of no_rows. Of the visible checks, it happens only where N is 0."
 
 
 def test_cases_that_were_not_judged_do_not_count(stepped: Pack) -> None:
     cases = results(stepped, lambda c: c.id == "no_rows")
     skipped = [c if c.id in ("no_rows", "ones_row") else results_skipped(c) for c in cases]
     (found,) = explain(stepped, skipped, (), ())
-    assert found["message"] == "Message of no_rows. It happens only where D is 2."
+    assert found["message"] == "Message of no_rows. Of the visible checks, it happens only where D is 2."
 
 
 def results_skipped(case: CaseResult) -> CaseResult:
@@ -157,7 +158,7 @@ def test_a_dtype_may_be_what_they_have_in_common(tmp_path_factory: pytest.TempPa
         change={"large_rows": None},
     )
     said = message(pack, lambda c: c.id == "single")
-    assert said == "Message of single. It happens only where x has the dtype f4."
+    assert said == "Message of single. Of the visible checks, it happens only where x has the dtype f4."
 
 
 # --- in a record ------------------------------------------------------------------------------
@@ -175,7 +176,9 @@ def test_a_record_explains_an_exception_with_where_it_happens(stepped: Pack) -> 
     steps = {name: raising(s) for name, s in outcomes_of(stepped, row_scale).items()}
     result = judged(stepped, steps)
     (raised,) = [d for d in result.diagnoses if d["ids"] == ["raised"]]
-    assert raised["message"] == "It raised IndexError in line 3: out of bounds. It happens only where N is 3."
+    assert raised["message"] == (
+        "It raised IndexError in line 3: out of bounds. Of the visible checks, it happens only where N is 3."
+    )
 
 
 def test_a_file_that_can_not_be_loaded_is_explained(stepped: Pack) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 from dataclasses import replace
@@ -157,8 +159,47 @@ def test_an_exception_is_told_in_words(stepped: Pack) -> None:
 
 def test_a_changed_argument_is_told_in_words(stepped: Pack) -> None:
     record = example_of(stepped, KNOWN["in_place"])
-    assert record["misconception"] == "in_place" and record["message"] == "x is changed by the call."
-    assert record["obtained"] == record["expected"]
+    assert record["misconception"] == "in_place"
+    assert record["message"] == "x is changed by the call. The answer is right."
+    assert (record["obtained"], record["expected"]) == (None, None), "the same twice says nothing"
+
+
+def printed_by(text: str, function: Function) -> str:
+    """What a text to paste prints, with ``function`` in place of what it imports."""
+    out = io.StringIO()
+    pasted = text.replace("from ann import row_scale\n", "")
+    assert pasted != text
+    with contextlib.redirect_stdout(out):
+        exec(pasted, {"row_scale": function})
+    return out.getvalue()
+
+
+def test_the_text_to_paste_prints_the_argument_after_the_call_and_as_it_should_be(stepped: Pack) -> None:
+    record = example_of(stepped, KNOWN["in_place"])
+    x, w = (np.array(i["values"], i["dtype"]).reshape(i["shape"]) for i in record["inputs"][:2])
+    after = x.copy()
+    KNOWN["in_place"](after, w, record["inputs"][2]["value"])
+    assert not np.array_equal(after, x)
+    out = printed_by(record["snippet"], KNOWN["in_place"])
+    assert out == f"x now:\n{after}\nexpected:\n{x}\nholds: False\n"
+    assert printed_by(record["snippet"], row_scale) == f"x now:\n{x}\nexpected:\n{x}\nholds: True\n"
+
+
+def test_a_changed_argument_and_a_wrong_answer_are_both_shown(stepped: Pack) -> None:
+    def both(x: Any, w: Any, k: Any) -> Any:
+        answer = np.full((len(x), w.shape[1]), 7.0)
+        x += 1
+        return answer
+
+    result = judged(stepped, KNOWN["in_place"])
+    calls = chosen(stepped, result)
+    record: Any = complete(stepped, result, calls, ran(calls, both), "ann.py").counterexample
+    assert record["message"] == "x is changed by the call."
+    assert record["obtained"] != record["expected"] and record["expected"] is not None
+    out = printed_by(record["snippet"], both)
+    answer, argument = out.split("x now:\n")
+    assert answer == f"{np.array(record['obtained'])}\nexpected:\n{np.array(record['expected'])}\n"
+    assert argument.endswith("holds: False\n")
 
 
 def test_the_text_to_paste_makes_this_call(stepped: Pack) -> None:

@@ -12,10 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.small import right_answer
 
+from grader.exercise.calls import read_plan
 from grader.exercise.pack import Pack, PackCase
+from grader.exercise.rehearsal import rehearse
+from grader.judge.follow_up import choose, complete
 from grader.judge.submission import MAX_DETAILED, Context, grader_fault, judge, not_loadable, rounded
 from grader.outcomes import Execution, Failure, LoadOutcome, StepOutcome
 from grader.result import Isolation, Result, SubmissionInfo
+from judge.answering import KNOWN
 from judge.made_up import EXERCISE, case, execution, pack_of, returned
 
 INFO = SubmissionInfo("ann", "Ann", ("ann",), "ann.py", "sha256:1")
@@ -55,6 +59,52 @@ def test_a_right_submission_gets_full_marks(pack: Pack) -> None:
     assert set(verdicts(result).values()) == {"passed"}
     assert [c.id for c in result.cases] == [c.id for c in pack.cases]
     assert result.exercise["clauses"]["rows"] == "Separate rows"
+
+
+@pytest.mark.parametrize(
+    ("changes", "begin"),
+    [
+        ({}, "import numpy as np\nfrom ann import row_scale\n"),
+        (
+            {"path": "Week 3_dee_attempt_2026-10-03-00-05-00_scaling.py", "file": "scaling.py"},
+            "import numpy as np\nfrom scaling import row_scale\n",
+        ),
+        (
+            {"path": "testdee_4242_991_scaling.ipynb", "file": "scaling.ipynb"},
+            "# A cell to run in the notebook, after those that define row_scale.\n",
+        ),
+        (
+            {"path": "samples.jsonl:3", "file": "solution.py", "task": "row_scale"},
+            "import numpy as np\nfrom solution import row_scale\n",
+        ),
+        ({"path": "class.zip/ann/my try.py"}, "import runpy\n\nimport numpy as np\n\nrow_scale = "),
+        (
+            {"path": "/tmp/ipykernel_777/1234567.py", "digest": ""},
+            "# To be run where row_scale is the function that was checked.\nimport numpy as np\n",
+        ),
+        (
+            {"path": "<stdin>", "digest": ""},
+            "# To be run where row_scale is the function that was checked.\nimport numpy as np\n",
+        ),
+    ],
+    ids=["plain", "blackboard", "canvas", "samples", "archive", "notebook_function", "typed_function"],
+)
+def test_the_snippets_of_a_page_name_the_file_as_the_student_called_it(
+    stepped: Pack, changes: dict[str, str], begin: str
+) -> None:
+    info = dataclasses.replace(INFO, **changes)
+    run = execution(stepped, KNOWN["no_factor"])
+    result = judge(Context(stepped, info, Isolation("none", ("process",))), run)
+    calls = choose(stepped, result)
+    assert calls is not None
+    outcomes = rehearse(KNOWN["no_factor"], calls.block, read_plan(calls.block))
+    shown = complete(stepped, result, calls, outcomes, info.filename)
+    assert shown.counterexample is not None
+    texts = [c.details["snippet"] for c in shown.cases if "snippet" in c.details]
+    assert len(texts) > 1
+    for text in (*texts, shown.counterexample["snippet"]):
+        assert text.startswith(begin)
+        assert not any(name in text for name in ("attempt", "4242", "jsonl", ".zip", "ipykernel", "stdin"))
 
 
 def test_a_students_pack_says_that_hidden_checks_were_not_run(student_pack: Pack) -> None:

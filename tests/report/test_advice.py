@@ -228,6 +228,27 @@ def test_an_answer_that_is_no_array_is_told_in_words_in_its_place() -> None:
     assert "raised IndexError in line 7" in shown(paired())
 
 
+def test_where_the_answer_is_right_only_what_happens_is_told() -> None:
+    said = "pos_embed is changed by the call. The answer is right."
+    example = counterexample(obtained=None, expected=None, message=said, trace=None)
+    record = replace(diagnosed(), counterexample=example)
+    text = plain(student_page(record))
+    assert f"What happens {said} Try it yourself" in text
+    assert "Obtained" not in text and "Expected" not in text
+    out = shown(record)
+    assert said in " ".join(out.split())
+    assert "obtained" not in out.partition("example")[2].partition("moves")[0]
+
+
+def test_a_snippet_that_is_not_to_stand_beside_a_file_says_where_to_run_it() -> None:
+    beside = "Save it beside your file and run it with Python."
+    assert beside in plain(student_page(diagnosed()))
+    text = "# To be run where mlm_forward is the function that was checked.\nimport numpy as np\n"
+    record = replace(diagnosed(), counterexample=counterexample(snippet=text))
+    told = plain(student_page(record))
+    assert beside not in told and "Its first line says where to run it." in told
+
+
 def test_a_later_run_of_a_step_is_told() -> None:
     trace = counterexample()["trace"] | {"times": 3}
     record = replace(diagnosed(), counterexample=counterexample(trace=trace))
