@@ -275,7 +275,8 @@ class Reach:
             return
         self._met = True
         for unit in self.program.raised:
-            if unit.func is None or self._ran(unit.func):
+            # With a function that is live comes what it raises.
+            if unit.func is None or (not self._at_import and self._ran(unit.func)):
                 self._unit(unit)
 
     def _indirect(self, binding: Binding) -> None:

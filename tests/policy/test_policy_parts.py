@@ -746,3 +746,18 @@ def test_members_that_a_function_gives_are_read_in_the_function() -> None:
 def test_who_asks_whether_calls_are_watched_is_shown_to_the_teacher(asked: str) -> None:
     module = f"import sys, torch\nfrom sys import getprofile\ndef watched(m): return {asked}\n"
     assert files("import heads\n" + CALL + "x", {"heads.py": module})["suspicious"]
+
+
+def test_what_a_function_raises_that_nothing_calls_is_met_by_no_handler() -> None:
+    source = (
+        "def attempt(deed):\n    try:\n        deed()\n    except Exception as error:\n        print(error)\n"
+        "def unused(name):\n    import ctypes\n    error = ctypes.get_errno()\n"
+        f"    raise PermissionError(error, name)\n{SM}"
+        "def banned():\n    value = sm\n    raise ValueError(value)\n"
+        "attempt(lambda: 1)\n"
+    )
+    found: Any = analyze(f"{source}{CALL}x", RULES, ENTRY)
+    assert found["violations"] == found["suspicious"] == []
+    called = source.replace("lambda: 1", "banned").replace("print(error)", "kept.append(error.args)")
+    found = analyze(f"kept = []\n{called}{CALL}kept[0][0](x)", RULES, ENTRY)
+    assert helpers(found["violations"]) == {SOFTMAX}
