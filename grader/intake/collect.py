@@ -81,7 +81,7 @@ def collect(
         layout: The layout of all of them; None to recognize it.
         roster: A CSV file that names everyone in the class.
         single: A path alone is one student's own work: a file with what it imports from its folder, or a
-            folder or an archive of which one file defines what is asked for.
+            folder or an archive of which one file defines what is asked for and imports the others.
 
     Raises:
         GraderError: There is no such layout, or the roster can't be read.

@@ -25,6 +25,7 @@ from grader.intake.beside import files_beside
 from grader.intake.choose import Beside, choose
 from grader.intake.layouts.attempts import Attempt, Reading
 from grader.intake.layouts.levels import each_below, is_work, left, stem, top
+from grader.intake.modules import is_test
 from grader.intake.samples import Counts, is_samples, opener, read_samples
 from grader.intake.tree import (
     NO_LINK,
@@ -207,11 +208,14 @@ class Search:
         self._take(reading, layout, shown)
 
     def _is_own_work(self, files: Sequence[HandedIn]) -> bool:
-        """Whether these are the files of one: a single one, not in a folder, defines what is asked for."""
+        """Whether these are the files of one: one of them, not in a folder, uses all other Python files."""
         if len(files) < 2:
             return False
         chosen = choose(files, self._asked.entry, self._asked.packages)
-        return chosen.defining == 1 and chosen.file is not None and "/" not in chosen.file.name
+        if chosen.defining != 1 or chosen.file is None or "/" in chosen.file.name:
+            return False
+        used = {chosen.file.name, *(part.name for part in chosen.parts)}
+        return all(file.name in used or is_test(file.name) for file in files if is_work(file.name))
 
     def _several_downloads(self, tree: Tree) -> bool:
         """Takes the downloads of platforms of which a folder or an archive consists, where it does."""

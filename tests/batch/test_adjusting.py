@@ -202,7 +202,7 @@ def test_who_is_stopped_in_between_leaves_no_page_that_tells_of_other_points(
     full = scores(top)["ann"]
     assert full is not None
 
-    def stopped(*given: Any) -> None:
+    def stopped(*given: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
     pages = [out / "students" / "ann.html", out / "teacher" / "ann.html"]

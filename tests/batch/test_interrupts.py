@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,8 +13,13 @@ from grader.batch.interrupts import SIGNALS, Interrupts
 
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def number(request: pytest.FixtureRequest) -> signal.Signals:
-    return request.param  # type: ignore[no-any-return]
+def number(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
+    # Who runs the tests may have told them to ignore it, as nohup does.
+    before = signal.getsignal(request.param)
+    if before is signal.SIG_IGN:
+        signal.signal(request.param, signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
 
 
 def send(number: int) -> None:
