@@ -200,7 +200,10 @@ def _as_file(paths: Sequence[Path], out: Path, name: str) -> tuple[Path, ...]:
         raise GraderError(
             f"{name} writes a {paths[0].suffix} file; expected such a name, or a folder, not {out}"
         )
-    paths[0].replace(out)
+    try:
+        paths[0].replace(out)
+    except OSError as error:
+        raise GraderError(f"{out} can't be written: {error.strerror}; name another file for --out") from None
     return (out,)
 
 

@@ -517,11 +517,8 @@ class Report:
                 if len(self._text_units) >= MOST_TEXTS:
                     self.too_complex = True
                     return grown
-                tree = _parsed(text)
+                tree = self._small(text)
                 if tree is None:
-                    continue
-                if _size([tree]) > MOST_NODES // 10:
-                    self.too_complex = True
                     continue
                 outer = self.program.call_units[call]
                 try:
@@ -536,17 +533,22 @@ class Report:
             self.resolver.index()
         return grown
 
+    def _small(self, text: str) -> ast.Module | None:
+        """The tree of a text that is run as code; None where it is none, or is too large to be looked at."""
+        tree = _parsed(text)
+        if tree is not None and _size([tree]) > MOST_NODES // 10:
+            self.too_complex = True
+            return None
+        return tree
+
     def _take_in_examples(self, call: ast.Call) -> bool:
         """Read the examples in docstrings as code of their modules that runs once, as self-tests do."""
         self._exemplified = True
         examples = self.program.examples()
         self.too_complex = self.too_complex or len(examples) > MOST_TEXTS
         for unit, text in examples[:MOST_TEXTS]:
-            tree = _parsed(text)
+            tree = self._small(text)
             if tree is None:
-                continue
-            if _size([tree]) > MOST_NODES // 10:
-                self.too_complex = True
                 continue
             try:
                 self.program.add_text(tree, call, unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +60,19 @@ def whole(result: Result | Record | Graded) -> Result:
 def by_id(results: Iterable[Result | Record | Graded]) -> dict[str, dict[str, Any]]:
     """The records without what differs from run to run."""
     return {found.submission.id: told(found) for found in map(whole, results)}
+
+
+class Counted(Sequence[Job]):
+    """Jobs that are made when they are asked for, as those of a class are."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self.asked = 0
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __getitem__(self, number: Any) -> Any:
+        job = self._jobs[number]
+        self.asked += 1
+        return job

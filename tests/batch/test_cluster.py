@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from classes import SOURCES, told
+from classes import SOURCES, Counted, told
 from processes import all_end, below, workers_of
 from support.small import RIGHT, WRONG
 
@@ -144,28 +144,12 @@ def test_submissions_of_one_job_and_no_pages(pack: Pack, shared: Cluster) -> Non
     assert list(run(pack, [], shared.address)) == []
 
 
-class _Counted(Sequence[Job]):
-    """Jobs that are made when they are asked for, as those of a class are."""
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self._jobs = jobs
-        self.asked = 0
-
-    def __len__(self) -> int:
-        return len(self._jobs)
-
-    def __getitem__(self, number: Any) -> Any:
-        job = self._jobs[number]
-        self.asked += 1
-        return job
-
-
 def test_jobs_are_asked_for_when_the_scheduler_has_room_for_them(
     pack: Pack, shared: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster_module, "JOBS_AT_LEAST", 3)
     monkeypatch.setattr(cluster_module, "JOBS_PER_THREAD", 1)
-    jobs = _Counted(jobs_of(right(16)))
+    jobs = Counted(jobs_of(right(16)))
     ahead = []
     for number, _ in enumerate(run(pack, jobs, shared.address), start=1):
         ahead.append(jobs.asked - number)

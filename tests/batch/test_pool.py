@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from classes import by_id, jobs_of, submissions_in, whole, write_class
+from classes import Counted, by_id, jobs_of, submissions_in, whole, write_class
 from processes import alive, all_end, below, workers_of
 from support.small import RIGHT
 
@@ -244,26 +244,10 @@ def test_workers_and_fork_servers_end_when_the_run_is_killed(pack: Pack, tmp_pat
     assert all_end(started), "a process outlived its run"
 
 
-class _Counted(Sequence[Job]):
-    """Jobs that are made when they are asked for, as those of a class are."""
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self._jobs = jobs
-        self.asked = 0
-
-    def __len__(self) -> int:
-        return len(self._jobs)
-
-    def __getitem__(self, number: Any) -> Any:
-        job = self._jobs[number]
-        self.asked += 1
-        return job
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_are_asked_for_when_a_worker_is_there_for_them(pack: Pack, tmp_path: Path, workers: int) -> None:
     sources = {f"s{n:02d}": f"{RIGHT}# {n}\n" for n in range(16)}
-    jobs = _Counted(jobs_of(write_class(tmp_path / "class", sources)))
+    jobs = Counted(jobs_of(write_class(tmp_path / "class", sources)))
     ahead = []
     for number, _ in enumerate(grade_all(pack, jobs, workers=workers), start=1):
         ahead.append(jobs.asked - number)
