@@ -123,7 +123,8 @@ def _environment() -> Environment:
     )
     scripts = {kind: _source(f"{kind}.js") for kind in ("submission", "class", "validation")}
     styles = dict.fromkeys(scripts, _source("style.css"))
-    styles["validation"] += "\n" + _source("validation.css")
+    for kind in ("class", "validation"):
+        styles[kind] += "\n" + _source(f"{kind}.css")
     policies = {
         kind: "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src {_hash(styles[kind])}; script-src {_hash(scripts[kind])}"
