@@ -61,3 +61,16 @@ def test_the_policies_of_a_course_that_docs_show_fit_the_exercise(tmp_path: Path
     source = load(path.parent)
     assert source.exercise.grading is not None and source.exercise.grading.late is not None
     assert source.digest  # nothing of it is a fault
+
+
+def test_the_policy_that_docs_show_bans_what_it_says(tmp_path: Path) -> None:
+    write_example(tmp_path)
+    page = (ROOT / "docs" / "exercise.md").read_text("utf-8")
+    (text,) = re.findall(r"^```yaml\n(effect:.*?)^```$", page, re.M | re.S)
+    (tmp_path / "cases" / "row_mean" / "policy.yaml").write_text(text, "utf-8")
+    written = run(tmp_path, "validate", "row_mean", "--write", "--fast", "--json")
+    assert json.loads(written.stdout).get("error") is None, written.stdout
+    (tmp_path / "mine.py").write_text("def row_mean(x):\n    return x.mean(axis=1)\n")
+    (record,) = json.loads(run(tmp_path, "check", "mine.py", "--json").stdout)
+    (violation,) = record["policy"]["violations"]
+    assert (violation["rule"], violation["line"], record["score"]) == ("mean", 2, 0.0)

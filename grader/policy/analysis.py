@@ -18,7 +18,7 @@ from grader.policy.names import Resolver
 from grader.policy.pieces import CELL, MAIN, MODULE, error_place, name_line, split_lines
 from grader.policy.program import Program, TooDeep
 from grader.policy.reach import Reach
-from grader.policy.rules import Rule, Rules
+from grader.policy.rules import ARGUMENTS, Rule, Rules
 from grader.policy.scopes import Binding, Block, ModuleScope, Store, Unit
 from grader.policy.values import Namespace, Table, Unknown
 
@@ -406,6 +406,8 @@ class Report:
 
     def _may_name_helpers(self) -> bool:
         """Whether a library with banned helpers is named at all; in most submissions none is."""
+        if ARGUMENTS in self.rules.array_libraries:
+            return True
         roots = self.rules.roots | self.rules.array_libraries
         # A root that is a pattern stands for any library.
         return any(not root.isidentifier() for root in roots) or not roots.isdisjoint(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.policy.names import GETTING, Lookup, Resolver
-from grader.policy.rules import Rule
+from grader.policy.rules import ARGUMENTS, Rule
 from grader.policy.scopes import Binding, Unit
 from grader.policy.texts import argument_of
 from grader.policy.values import (
@@ -146,7 +146,12 @@ WATCHING = frozenset(
 # What Python itself calls for a statement.
 BUILDING = frozenset({"__import__", "__build_class__"})
 _EDITING = frozenset({"pop", "popitem", "setdefault", "update", "clear", "__setitem__", "__delitem__"})
-_ARRAYS = {"torch": "torch.Tensor", "jax": "jax.Array", "tensorflow": "tensorflow.Tensor"}
+_ARRAYS = {
+    "numpy": "numpy.ndarray",
+    "torch": "torch.Tensor",
+    "jax": "jax.Array",
+    "tensorflow": "tensorflow.Tensor",
+}
 # Libraries whose objects are no tensors, or have attributes of the student's choosing.
 _NOT_ARRAYS = frozenset({"types", "collections", "enum", "argparse", "numpy", "scipy", "math", "re", "json"})
 _BY_TEXT = frozenset({"activation", "recurrent_activation", "hidden_act", "nonlinearity"})
@@ -182,7 +187,7 @@ class Inspector:
         roots = {module.split(".")[0] for module in modules}
         # Where lookups by text may bring in any library, every attribute has to be looked at.
         self._last_names = None if hiding else self.rules.last_names(self.program.mentioned())
-        self.arrays = sorted(roots & self.rules.array_libraries)
+        self.arrays = sorted((roots | {ARGUMENTS}) & self.rules.array_libraries)
 
     # --- helpers ----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+ARGUMENTS = "numpy"  # arguments are its arrays, whatever a text imports
 LONGEST_NAME = 300  # a dotted name beyond this is no library's; matching it would only cost time
 
 

@@ -164,6 +164,29 @@ def test_allowed_wins_over_names_and_case_matters() -> None:
     assert found["violations"][0]["message"] == "Line 3 uses torch.Exp, banned here (T); use X."
 
 
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def f(x):\n    return x.mean(axis=1)\n", {"numpy.ndarray.mean"}),
+        ("import numpy as np\ndef f(x):\n    return np.abs(x).mean()\n", {"numpy.ndarray.mean"}),
+        ("def f(x):\n    def g(y):\n        return y.T.mean()\n    return g(x)\n", {"numpy.ndarray.mean"}),
+        ("def f(x):\n    return [sum(row) / len(row) for row in x]\n", set()),
+        ("def mean(row):\n    return sum(row)\ndef f(x):\n    return mean(x)\n", set()),
+        ("class C:\n    def mean(self):\n        return 1\ndef f(x):\n    return C().mean()\n", set()),
+        ("import statistics\ndef f(x):\n    return statistics.mean(x[0].tolist())\n", set()),
+    ],
+)
+def test_methods_of_arguments_are_found_without_an_import(source: str, found: set[str]) -> None:
+    rules = Rules.from_dict(
+        {
+            "rules": [{"id": "r", "title": "T", "why": "w", "instead": "Use X.", "methods": ["mean"]}],
+            "array_libraries": ["numpy"],
+        }
+    )
+    reported: Any = analyze(source, rules, "f")
+    assert helpers(reported["violations"]) == found
+
+
 def test_pattern_for_any_library() -> None:
     data = {"rules": [dict(DATA["rules"][0], names=["*.softmax"])], "allowed": [], "array_libraries": []}
     found: Any = analyze("import mylib\nmlm_forward = mylib.softmax", Rules.from_dict(data), ENTRY)
