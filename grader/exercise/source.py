@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -172,9 +172,10 @@ def load(folder: Path) -> ExerciseSource:
     )
     policy: Policy | None = Policy()
     policy_path = folder / "policy.yaml"
+    policy_document = None
     if policy_path.exists():
-        document = yaml_source.load(policy_path, shown(policy_path))
-        policy = validate_document(TypeAdapter(Policy), document, document.data, (), problems)
+        policy_document = yaml_source.load(policy_path, shown(policy_path))
+        policy = validate_document(TypeAdapter(Policy), policy_document, policy_document.data, (), problems)
     if exercise is None or policy is None:
         raise ExerciseError(problems)
     if exercise.exercise != folder.name:
@@ -206,6 +207,9 @@ def load(folder: Path) -> ExerciseSource:
         entries += _case_file(group, files[group], exercise, problems, broken)
     _check_requires(entries, broken, problems)
     _check_grading(exercise, exercise_document, entries, order, broken, problems)
+    # Points can be told only of an exercise in which all else is right.
+    if policy_document is not None and not problems:
+        _check_effect(policy, policy_document, Amounts.of(exercise.grading, entries), problems)
     if problems:
         raise ExerciseError(sorted(problems))
     frozen_path = folder / "frozen.json"
@@ -379,15 +383,7 @@ def _extra_credit(entries: Iterable[Entry], names: Iterable[str]) -> frozenset[s
 
 def _check_amounts(grading: Grading, entries: Sequence[Entry], fault: Callable[[KeyPath, str], None]) -> None:
     """There are points towards full marks, and no gate is without effect."""
-    extra = _extra_credit(entries, grading.extra_credit)
-    worths = [
-        Worth(name, entry.group, entry.spec.points, name in extra)
-        for entry in entries
-        for name in (case_ids(entry.spec)[1:] or [entry.spec.id])
-    ]
-    points = course_points(worths, grading)
-    full = round(math.fsum(points[w.id] for w in worths if not w.extra), 6)
-    most = round(math.fsum(points.values()), 6)
+    full, most = Amounts.of(grading, entries)
     if grading.extra_credit and not full:
         fault(("extra_credit",), "leaves no points that count towards full marks, so these would be 0")
         return
@@ -397,6 +393,46 @@ def _check_amounts(grading: Grading, entries: Sequence[Entry], fault: Callable[[
             fault(("gates", number, "cap"), said)
         if gate.cost is not None and not _points_of(gate.cost, full):
             fault(("gates", number, "cost"), "takes nothing; expected more than 0")
+    late = grading.late
+    free = late is not None and not _points_of(late.cost, full)
+    if late is not None and free and late.closed_after is None and late.marked is None:
+        fault(("late", "cost"), "takes nothing, and nothing is closed; expected more than 0")
+
+
+def _check_effect(policy: Policy, document: Document, amounts: Amounts, problems: list[Problem]) -> None:
+    """Breaking a rule costs something, or is said to cost nothing."""
+    effect = policy.effect
+    said = ""
+    if effect.cap is not None and effect.cap >= amounts.most:
+        key = "cap"
+        said = f"is no limit, since all cases together are worth {amounts.most:.10g} points; expected less"
+    elif effect.deduct is not None and not effect.deduct:
+        key = "deduct"
+        said = "takes nothing; expected more than 0, or {note: true}"
+    if said:
+        at = ("effect", key)
+        problems.append(Problem(document.file, document.line(at), yaml_source.show_path(at), said))
+
+
+class Amounts(NamedTuple):
+    """Full marks, and what all cases with extra credit are worth together; both in points."""
+
+    full: float
+    most: float
+
+    @staticmethod
+    def of(grading: Grading | None, entries: Sequence[Entry]) -> Amounts:
+        """What the cases are worth to a course."""
+        grading = grading or Grading()
+        extra = _extra_credit(entries, grading.extra_credit)
+        worths = [
+            Worth(name, entry.group, entry.spec.points, name in extra)
+            for entry in entries
+            for name in (case_ids(entry.spec)[1:] or [entry.spec.id])
+        ]
+        points = course_points(worths, grading)
+        full = round(math.fsum(points[w.id] for w in worths if not w.extra), 6)
+        return Amounts(full, round(math.fsum(points.values()), 6))
 
 
 def _points_of(amount: float | str, full: float) -> float:

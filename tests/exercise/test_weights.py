@@ -208,6 +208,8 @@ def test_grading_needs_no_new_freeze(tmp_path: Path) -> None:
         ({"late": {"due": "2026-10-01T23:59", "cost": 1}}, "has no offset from UTC"),
         ({"late": {"due": "2026-10-01T23:59", "timezone": "Europe/Belin", "cost": 1}}, "no time zone"),
         ({"late": {"due": "2026-10-01T23:59Z", "grace": "15", "cost": 1}}, "expected a time such as 15 min"),
+        ({"late": {"due": "2026-10-01T23:59Z", "cost": 0}}, "takes nothing, and nothing is closed"),
+        ({"late": {"due": "2026-10-01T23:59Z", "cost": "0 %"}}, "takes nothing, and nothing is closed"),
         ({"rounding": {"to": 0}}, "rounding.to"),
         ({"roundings": {"to": 1}}, "unknown key 'roundings'; did you mean 'rounding'"),
     ],
@@ -218,3 +220,31 @@ def test_what_a_course_gets_wrong_is_told_with_its_line(tmp_path: Path, grading:
         load_source(tmp_path)
     (problem,) = caught.value.problems
     assert said in str(problem) and problem.line > 0 and problem.key.startswith("grading")
+
+
+@pytest.mark.parametrize(
+    ("effect", "said"),
+    [
+        ({"cap": 8.5}, "effect.cap: is no limit, since all cases together are worth 8.5 points"),
+        ({"cap": 50}, "effect.cap: is no limit"),
+        ({"deduct": 0}, "effect.deduct: takes nothing; expected more than 0, or {note: true}"),
+    ],
+)
+def test_an_effect_that_costs_nothing_is_told(tmp_path: Path, effect: Any, said: str) -> None:
+    write_exercise(tmp_path, policy={"effect": effect})
+    with pytest.raises(ExerciseError) as caught:
+        load_source(tmp_path)
+    (problem,) = caught.value.problems
+    assert said in str(problem) and Path(problem.file).name == "policy.yaml" and problem.line > 0
+
+
+@pytest.mark.parametrize("effect", [{"cap": 8}, {"cap": 0}, {"deduct": 0.5}, {"note": True}])
+def test_an_effect_that_costs_something_is_taken(tmp_path: Path, effect: Any) -> None:
+    write_exercise(tmp_path, policy={"effect": effect})
+    assert load_source(tmp_path).policy.effect.model_dump(exclude_none=True) == effect
+
+
+def test_late_work_may_cost_nothing_until_it_is_closed(tmp_path: Path) -> None:
+    late = {"due": "2026-10-01T23:59Z", "cost": 0, "closed_after": "2 days"}
+    write_exercise(tmp_path, exercise={"grading": {"late": late}})
+    assert load_source(tmp_path).exercise.grading
