@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import PurePath
 from typing import Any, Literal
 
+from grader.excerpt import SourceLine, around, frame_lines
 from grader.people import Person
 from grader.positions import Part, Positions
 
@@ -95,7 +96,7 @@ class CaseResult:
         message: What was found and what was expected, for the student.
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
-            ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
+            ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
     """
@@ -281,9 +282,13 @@ class Timing:
 class Result:
     """Everything that was decided about one submission.
 
-    ``exercise`` holds name, pack, title, the titles of the clauses in the statement's order, and in
-    ``counting`` what a course makes of the points, in sentences.
+    ``exercise`` holds name, pack, title, the titles of the clauses in the statement's order, in ``counting``
+    what a course makes of the points, in sentences, and in ``student`` whether hidden checks were left out.
     ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
+    ``demands`` is what the statement says in the clauses in which a check failed, by the clause's name.
+    ``loading`` is how a file that can't be loaded ended: ``exception`` and ``traceback``, as in a case's
+    details.
+    ``excerpt`` has the lines of the submission's text that policy, tracebacks and ``loading`` refer to.
     ``output`` is what was printed up to the last public call; ``hidden_output`` what came after it.
 
     None of the following shows an input or a value of a hidden case:
@@ -311,6 +316,9 @@ class Result:
     counterexample: Mapping[str, Any] | None = None
     undiagnosed: str = ""
     influence: Mapping[str, Any] | None = None
+    demands: Mapping[str, str] = field(default_factory=dict)
+    loading: Mapping[str, Any] = field(default_factory=dict)
+    excerpt: tuple[SourceLine, ...] = ()
     output: Output = Output()
     hidden_output: Output = Output()
     timing: Timing = Timing()
@@ -348,20 +356,37 @@ class Result:
             hidden_output=Output(),
             timing=self.timing.for_student(),
             policy=replace(self.policy, suspicions=()),
+            excerpt=self._excerpt_for_student(),
             view="student",
         )
+
+    def _excerpt_for_student(self) -> tuple[SourceLine, ...]:
+        """Without the lines that only suspicions refer to."""
+        if not self.policy.suspicions:
+            return self.excerpt
+        kept = around(referred_lines(self.policy.violations, self.cases, self.loading))
+        return tuple([line for line in self.excerpt if line.number in kept])
 
     def broken_clauses(self) -> tuple[str, ...]:
         """Clauses in which a check failed: the one with the largest share of failed checks first.
 
         A mistake shows in many cases, but in the cases of its own clause it shows most. Of clauses with equal
-        shares the one with more failed checks comes first, then the statement's order decides.
+        shares the one with more failed checks comes first, then the statement's order decides. Before all
+        others come the clauses of mistakes that are known.
         """
         return self._broken
 
+    def diagnosed_clauses(self) -> tuple[str, ...]:
+        """The clauses of the known mistakes that were named; not of what a verdict alone tells."""
+        known = [d for d in self.diagnoses if isinstance(d, Mapping) and d.get("told_by") != "verdict"]
+        pages = [page for d in known for page in (d, *(d.get("pages") or ())) if isinstance(page, Mapping)]
+        return tuple(dict.fromkeys([c for page in pages if isinstance(c := page.get("clause"), str) and c]))
+
     @cached_property
     def _broken(self) -> tuple[str, ...]:
-        return rank_broken(self.cases, self.exercise.get("clauses", {}))
+        ranked = rank_broken(self.cases, self.exercise.get("clauses", {}))
+        named = set(self.diagnosed_clauses()) if self.diagnoses else ()
+        return tuple(sorted(ranked, key=lambda clause: clause not in named)) if named else ranked
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with the schema first."""
@@ -406,6 +431,9 @@ class Result:
             "counterexample": self.counterexample,
             "undiagnosed": self.undiagnosed,
             "influence": self.influence,
+            "demands": dict(self.demands),
+            "loading": dict(self.loading),
+            "excerpt": [[line.number, line.text] for line in self.excerpt],
             "output": dict(vars(self.output)),
             "hidden_output": dict(vars(self.hidden_output)),
             "timing": dict(vars(self.timing)),
@@ -438,11 +466,20 @@ class Result:
                 "cases": tuple(cases),
                 "diagnoses": tuple(kept["diagnoses"]),
                 "notes": tuple(kept["notes"]),
+                "excerpt": tuple([SourceLine(number, text) for number, text in kept.get("excerpt", ())]),
                 "output": Output(**known_keys(Output, kept["output"])),
                 "hidden_output": Output(**known_keys(Output, kept["hidden_output"])),
                 "timing": Timing(**known_keys(Timing, kept["timing"])),
             }
         )
+
+
+def referred_lines(
+    findings: Iterable[Violation], cases: Iterable[CaseResult], loading: Mapping[str, Any]
+) -> list[int]:
+    """The lines of the submission's text that a record refers to, the most important first."""
+    lines = frame_lines(loading) + [finding.line for finding in findings if finding.line > 0]
+    return lines + [line for case in cases if case.details for line in frame_lines(case.details)]
 
 
 @cache

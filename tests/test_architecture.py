@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 SHARED = {
     "errors",
+    "excerpt",
     "outcomes",
     "people",
     "positions",

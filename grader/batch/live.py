@@ -7,6 +7,7 @@ hidden ones would be in its reach.
 from __future__ import annotations
 
 import inspect
+import linecache
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,6 +51,7 @@ def check_function(pack: Pack, function: Callable[..., Any]) -> Result:
         submission=SubmissionInfo(name, name, (name,), _file_of(function), ""),
         isolation=Isolation("none", ()),
         notes=(NOTE,),
+        source=_text_of(function),
     )
     steps = {phase: rehearse(function, block, pack.plans[phase]) for phase, block in pack.blocks.items()}
     load = LoadOutcome("returned", found=True, callable=True, type=type(function).__name__)
@@ -76,6 +78,12 @@ def visible(pack: Pack) -> Pack:
     # What is known of mistakes was cut to the part's steps; the data of the whole pack doesn't fit them.
     changed.__dict__["known"] = part.known
     return changed
+
+
+def _text_of(function: Callable[..., Any]) -> str:
+    """The text of its file or of its cell of a notebook; empty where Python knows none."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "".join(linecache.getlines(code.co_filename)) if code is not None else ""
 
 
 def _file_of(function: Callable[..., Any]) -> str:

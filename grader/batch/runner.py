@@ -223,6 +223,7 @@ class Runner:
             isolation=isolation or self._isolation,
             notes=submission.notes,
             adjustments=tuple(adjustments),
+            source=submission.source or "",
         )
 
     def _program(self, submission: Submission) -> Program:

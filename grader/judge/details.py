@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.relations import Judgement
-from grader.outcomes import StepOutcome
+from grader.outcomes import ArrayValue, StepOutcome
 from grader.result import Shared, SubmissionInfo
 
 Array = NDArray[Any]
 
 MAX_SHOWN = 240
+# Rows and columns that are shown of a larger array.
+PART = (12, 10)
 MAX_SNIPPET = 1_500
 
 
@@ -57,8 +59,9 @@ def case_details(
     """Plain data about a failing public case.
 
     Keys, each only where it applies: ``inputs`` (name, dtype, shape, and values when the array is small),
-    ``obtained``, ``expected``, ``worst`` (index, obtained, expected), ``traceback`` (line and function of
-    the student's frames), ``exception``, ``stdout``, ``stderr``, ``snippet``.
+    ``obtained``, ``expected``, ``part`` (of large answers what lies around the largest error, see
+    `telling_part`), ``worst`` (index, obtained, expected), ``traceback`` (line and function of the student's
+    frames), ``exception``, ``stdout``, ``stderr``, ``snippet``.
     """
     details: dict[str, Any] = {}
     key = ("inputs", case.id, 0)
@@ -66,6 +69,8 @@ def case_details(
         pack.texts[key] = Shared([describe_input(name, value) for name, value in pack.arguments(case)])
     details["inputs"] = pack.texts[key]
     obtained, expected = judgement.obtained, judgement.expected
+    if judgement.verdict in ("wrong_shape", "wrong_type") and case.check == "compare":
+        obtained, expected = _refused(outcomes[0], pack.exercise.dtypes), pack.expected(case)
     if obtained is not None and obtained.size <= MAX_SHOWN:
         details["obtained"] = plain(obtained)
     if expected is not None and expected.size <= MAX_SHOWN:
@@ -75,6 +80,8 @@ def case_details(
             {"index": list(i), "obtained": _plain_number(obtained[i]), "expected": _plain_number(expected[i])}
             for i in judgement.comparison.worst
         ]
+        if obtained.size > MAX_SHOWN and judgement.comparison.worst:
+            details["part"] = telling_part(obtained, expected, judgement.comparison.worst)
     failed = next((o for o in outcomes if o.failure is not None), None)
     if failed is not None and failed.failure is not None:
         details["exception"] = f"{failed.failure.type}: {failed.failure.message}".removesuffix(": ")
@@ -87,6 +94,56 @@ def case_details(
     if text:
         details["snippet"] = text
     return details
+
+
+def _refused(outcome: StepOutcome, dtypes: Sequence[str]) -> Array | None:
+    """A small answer of another shape than the right one; None where there is no such array."""
+    value = outcome.value
+    if not isinstance(value, ArrayValue) or value.data is None or value.dtype not in dtypes:
+        return None
+    # What the child says of the shape is believed only where it fits the bytes that are there.
+    size = math.prod(value.shape)
+    fits = len(value.shape) <= 8 and all(n >= 0 for n in value.shape) and size <= MAX_SHOWN
+    return value.array() if fits and len(value.data) == size * np.dtype(value.dtype).itemsize else None
+
+
+def telling_part(obtained: Array, expected: Array, worst: Sequence[tuple[int, ...]]) -> dict[str, Any]:
+    """The rows and columns around the largest error of an array that is too large to be shown.
+
+    Keys: ``shape`` of the whole array; ``at``, the index of the matrix in it (empty for one or two axes);
+    ``first``, the first row and the first column that are shown; ``obtained`` and ``expected``, matrices.
+
+    Args:
+        obtained, expected: Of one shape, with at least one axis.
+        worst: Indices, that of the largest error first.
+    """
+    at = worst[0][:-2]
+    matrices = [np.atleast_2d(side[at]) for side in (obtained, expected)]
+    near = [index[-2:] if len(index) > 1 else (0, *index) for index in worst if index[:-2] == at]
+    sizes = matrices[0].shape
+    windows = [
+        _window([index[axis] for index in near], size, most)
+        for axis, (size, most) in enumerate(zip(sizes, PART, strict=True))
+    ]
+    rows, columns = (slice(first, first + count) for first, count in windows)
+    return {
+        "shape": list(obtained.shape),
+        "at": list(at),
+        "first": [first for first, _ in windows],
+        "obtained": plain(matrices[0][rows, columns]),
+        "expected": plain(matrices[1][rows, columns]),
+    }
+
+
+def _window(places: Sequence[int], size: int, most: int) -> tuple[int, int]:
+    """First index and length of a stretch with the first place and as many of the next ones as fit in."""
+    low = high = places[0]
+    for place in places[1:]:
+        if max(high, place) - min(low, place) < most:
+            low, high = min(low, place), max(high, place)
+    count = min(size, most)
+    first = (low + high + 1 - count) // 2
+    return min(max(first, 0), size - count), count
 
 
 def describe_input(name: str, value: Any) -> dict[str, Any]:

@@ -142,6 +142,25 @@ def load_message(
     return f"Loading the file raised {failure.type}{at}{said}."
 
 
+def load_failure(load: LoadOutcome | None, report: Mapping[str, Any]) -> dict[str, Any]:
+    """How a file that can't be loaded ended: ``exception`` and ``traceback``, as in a case's details.
+
+    The traceback of a text that is not Python is the line at which reading it ends, of no function.
+    """
+    syntax = report.get("syntax_error")
+    if isinstance(syntax, Mapping):
+        line = syntax.get("line")
+        said = f"SyntaxError: {_short(str(syntax.get('message', '')))}"
+        return {"exception": said, "traceback": [[line, ""]] if type(line) is int and line > 0 else []}
+    failure = load.failure if load is not None else None
+    if failure is None:
+        return {}
+    frames = [list(frame) for frame in failure.frames]
+    if failure.line is not None:
+        frames.append([failure.line, ""])
+    return {"exception": f"{failure.type}{_said(failure)}", "traceback": frames}
+
+
 def load_notes(load: LoadOutcome | None, report: Mapping[str, Any], positions: Positions) -> tuple[str, ...]:
     """Which cells of a notebook ended early, where that did not keep the entry point from being defined."""
     if load is None or not load.callable:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from grader.excerpt import SourceLine, excerpt
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.cases import judge_case
 from grader.judge.details import case_details, file_named
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
-from grader.judge.failures import load_message, load_notes
+from grader.judge.failures import load_failure, load_message, load_notes
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
@@ -30,10 +31,13 @@ from grader.result import (
     Timing,
     Violation,
     rank_broken,
+    referred_lines,
 )
 
 MAX_DETAILED = 3
 NO_HINT = ("passed", "timed_out", "out_of_memory", "crashed", "skipped")
+# Of these no value was held against the right one.
+NOT_COMPARED = ("raised", "wrong_shape", "wrong_type")
 NEARLY_ALL = 0.9
 MAX_DIGEST = 80
 
@@ -45,6 +49,7 @@ class Context:
     Attributes:
         notes: For the student, on how the files were read.
         adjustments: What a teacher gave or took by hand.
+        source: The submission's text; empty where it is not at hand.
     """
 
     pack: Pack
@@ -52,6 +57,7 @@ class Context:
     isolation: Isolation
     notes: tuple[str, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,7 @@ def _known(pack: Pack) -> _Known:
                 "title": pack.exercise.title,
                 "clauses": clauses,
                 "counting": how_it_counts(pack.exercise.grading, skipped.values()),
+                "student": pack.student,
             },
             maximum=rounded(math.fsum(case.points for case in pack.cases if not case.extra)),
         )
@@ -110,15 +117,20 @@ def judge(context: Context, execution: Execution) -> Result:
     problem = load_message(execution.load, report, pack.exercise, positions)
     if problem is not None:
         cases = _all_skipped(pack)
+        loading = load_failure(execution.load, report)
         result = _finish(context, execution, cases, policy, notes, "not_loadable", problem)
-        return replace(result, diagnoses=(entry("not_loadable", "", problem),))
+        result = replace(result, diagnoses=(entry("not_loadable", "", problem),), loading=loading)
+        return replace(result, excerpt=_excerpt(context, result))
     notes += load_notes(execution.load, report, positions)
-    cases = _judge_cases(context, execution)
+    changed = _changed_arguments(execution)
+    cases = _judge_cases(context, execution, changed)
     result = _finish(context, execution, cases, policy, notes, None, "")
     try:
-        return _with_diagnosis(pack, result, execution)
+        result = _with_diagnosis(pack, result, execution)
     except Exception as error:
-        return undiagnosed(result, error)
+        result = undiagnosed(result, error)
+    result = replace(result, cases=_with_details(context, execution, _with_hints(result), changed))
+    return replace(result, excerpt=_excerpt(context, result))
 
 
 def undiagnosed(result: Result, error: Exception) -> Result:
@@ -201,14 +213,21 @@ def _all_skipped(pack: Pack) -> tuple[CaseResult, ...]:
     return tuple([_changed(skipped[c.id], message="The file could not be loaded.") for c in pack.cases])
 
 
-def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ...]:
-    pack, positions = context.pack, context.submission.positions
-    known = _known(pack)
+def _changed_arguments(execution: Execution) -> dict[int, str]:
+    """The numbers of the arguments that some call changed, with the visibility of such a call."""
     changed: dict[int, str] = {}
     for visibility in ("hidden", "public"):  # a public call that changed an argument is named first
         for outcome in execution.steps.get(visibility, []):
             if outcome.overwritten or outcome.reshaped:
                 changed |= dict.fromkeys(outcome.overwritten | outcome.reshaped, visibility)
+    return changed
+
+
+def _judge_cases(
+    context: Context, execution: Execution, changed: Mapping[int, str]
+) -> tuple[CaseResult, ...]:
+    pack, positions = context.pack, context.submission.positions
+    known = _known(pack)
     rulings: dict[str, Ruling] = {}
     for visibility, judge in known.judges.items():
         if visibility in execution.steps:
@@ -231,18 +250,46 @@ def _judge_cases(context: Context, execution: Execution) -> tuple[CaseResult, ..
             results.append(_changed(known.skipped[case.id], message=message))
         else:
             results.append(_case_result(case, ruling, known))
-    if not failed:
-        return tuple(results)
-    return _with_details(context, execution, results, changed)
+    return tuple(results)
+
+
+def _with_hints(result: Result) -> Result:
+    """The result with those hints alone that can help.
+
+    A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, and
+    where nearly no call of any clause gives an answer that could be compared, it leads astray.
+    """
+    failed = [c for c in result.cases if c.failed]
+    told = bool(result.diagnoses) and not result.undiagnosed
+    clauses = result.diagnosed_clauses() if told else ()
+    passed = sum([c.verdict == "passed" for c in result.cases])
+    several = len({c.clause for c in failed}) > 1
+    nearly_all = several and len(failed) > NEARLY_ALL * (len(failed) + passed)
+
+    def helps(case: CaseResult) -> bool:
+        if clauses:
+            return case.clause in clauses
+        return not (nearly_all and case.verdict in NOT_COMPARED)
+
+    cases = [c if not c.hint or helps(c) else _changed(c, hint="") for c in result.cases]
+    return replace(result, cases=tuple(cases)) if failed else result
+
+
+def _excerpt(context: Context, result: Result) -> tuple[SourceLine, ...]:
+    """The lines that the record refers to; what it costs to have them comes first."""
+    lines = referred_lines(result.policy.violations, result.cases, result.loading)
+    return excerpt(context.source, lines + [v.line for v in result.policy.suspicions if v.line])
 
 
 def _with_details(
-    context: Context, execution: Execution, results: Sequence[CaseResult], changed: Mapping[int, str]
+    context: Context, execution: Execution, result: Result, changed: Mapping[int, str]
 ) -> tuple[CaseResult, ...]:
-    """The results with details on the first failing public cases of the clauses that hold least."""
-    pack, positions = context.pack, context.submission.positions
-    ranks = {clause: n for n, clause in enumerate(rank_broken(results, pack.exercise.clauses))}
+    """The cases with details on the first failing public ones of the clauses that hold least."""
+    pack, positions, results = context.pack, context.submission.positions, result.cases
     failing = [r for r in results if r.visibility == "public" and r.failed]
+    if not failing:
+        return results
+    ranks = {clause: n for n, clause in enumerate(result.broken_clauses())}
     chosen = {r.id for r in sorted(failing, key=lambda r: (r.drawn, ranks[r.clause]))[:MAX_DETAILED]}
     cases = _known(pack).cases
     filename = file_named(context.submission)
@@ -345,6 +392,7 @@ def _finish(
         policy=policy,
         cases=tuple(cases),
         notes=notes,
+        demands=_demands(pack, cases),
         output=_output(execution, "public"),
         hidden_output=_output(execution, "hidden"),
         timing=Timing(
@@ -353,6 +401,13 @@ def _finish(
             public_s=round(_public_seconds(execution), 6),
         ),
     )
+
+
+def _demands(pack: Pack, cases: Sequence[CaseResult]) -> dict[str, str]:
+    """What the statement says in the clauses in which a check failed."""
+    broken = {case.clause for case in cases if case.failed}
+    clauses = pack.exercise.clauses.items()
+    return {name: text for name, clause in clauses if name in broken and (text := clause.get("text"))}
 
 
 def _public_seconds(execution: Execution) -> float:
@@ -385,7 +440,8 @@ def _sentence(
     for one in adjustments:
         if one.reason.startswith(BANNED):
             reason = f"{one.reason[:1].upper()}{one.reason[1:]}"
-            return f"{reason}; this costs points." if one.points else f"{reason}."
+            cost = "all points" if one.points and not score else "points"
+            return f"{reason}; this costs {cost}." if one.points else f"{reason}."
     counted = [c for c in cases if c.failed]
     if all(c.verdict == "passed" for c in cases):
         taken = [one.reason for one in adjustments if one.points < 0]
@@ -397,16 +453,17 @@ def _sentence(
         return "Some checks were not run."
     passed = sum(c.verdict == "passed" for c in cases)
     full = "Full marks, but " if score >= maximum else ""
+    full += f"{passed} of {len(cases)} {'visible checks' if pack.student else 'checks'} passed"
     if mistake:
-        return f"{full}{passed} of {len(cases)} checks passed. The mistake: {mistake}."
+        return f"{full}. The mistake: {mistake}."
     public = [c for c in counted if c.visibility == "public"]
     if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
         if public[0].verdict != "wrong_value":
             # A call that gives no answer, or one of another kind, says more than a clause does.
-            return f"{passed} of {len(cases)} checks passed; nearly every check fails. {public[0].message}"
+            return f"{full}; nearly every check fails. {public[0].message}"
         said = "nearly every check fails, so look for something that all of them need"
-        return f"{passed} of {len(cases)} checks passed; {said}, and begin with {public[0].id}."
+        return f"{full}; {said}, and begin with {public[0].id}."
     clause = rank_broken(cases, pack.exercise.clauses)[0]
     told = pack.exercise.clauses.get(clause, {})
-    said = f"{full}{passed} of {len(cases)} checks passed; what holds least: {told.get('title', clause)}."
+    said = f"{full}; what holds least: {told.get('title', clause)}."
     return f"{said} {told['text']}" if told.get("text") else said

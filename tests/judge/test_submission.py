@@ -265,7 +265,7 @@ def test_a_violation_has_the_effect_of_the_exercise(effect: Any, score: float, t
     assert result.score == sum(c.points for c in result.cases) + sum(a.points for a in result.adjustments)
     if taken is not None:
         assert result.adjustments[0].reason == "a banned helper is used (torch.softmax, line 12)"
-        costs = "; this costs points" if taken else ""
+        costs = f"; this costs {'points' if score else 'all points'}" if taken else ""
         assert result.message == f"A banned helper is used (torch.softmax, line 12){costs}."
 
 
