@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from grader.report.figures import number
-from grader.report.values import shape_of
+from grader.report.values import differing, shape_of
 
 MAX_ROWS = 8
 MAX_COLUMNS = 6
+MAX_SLICES = 2
 
 
 def cell(value: Any) -> str:
@@ -31,7 +33,7 @@ def _matrix(title: str, matrix: Any) -> Table | None:
     rows = [["none"]] if 0 in shape else matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
     table = Table(
         title=title,
-        title_style="dim",
+        title_style="bold",
         title_justify="left",
         box=None,
         show_header=False,
@@ -66,7 +68,35 @@ class _SideBySide:
 
 
 def side_by_side(details: Mapping[str, Any]) -> RenderableType:
-    """What is ``obtained`` and what is ``expected``, as far as they are there."""
-    names = [name for name in ("obtained", "expected") if name in details]
-    tables = [table for name in names if (table := _matrix(name, details[name])) is not None]
-    return _SideBySide(tables)
+    """What is ``obtained`` and what is ``expected``, as far as they are there.
+
+    Of arrays of more than two axes the first matrices are shown, those that differ before the others.
+    """
+    given = {name: details[name] for name in ("obtained", "expected") if name in details}
+    shapes = {name: shape_of(value) for name, value in given.items()}
+    if all(shape is None or len(shape) <= 2 for shape in shapes.values()):
+        tables = [table for name, value in given.items() if (table := _matrix(name, value)) is not None]
+        return _SideBySide(tables)
+    wrong = {index[:-2] for index in differing(given.get("obtained"), given.get("expected"))}
+    parts: list[RenderableType] = []
+    places = sorted({place for name, shape in shapes.items() for place in _places(shape)})
+    places.sort(key=lambda place: place not in wrong)
+    for place in places[:MAX_SLICES]:
+        tables = []
+        for name, value in given.items():
+            shape = shapes[name]
+            if shape is None or len(place) != max(len(shape) - 2, 0) or place not in _places(shape):
+                continue
+            for at in place:
+                value = value[at]
+            table = _matrix(f"{name}{list(place)}" if place else name, value)
+            tables += [table] if table is not None else []
+        parts.append(_SideBySide(tables))
+    if len(places) > MAX_SLICES:
+        parts.append(Text(f"… {len(places) - MAX_SLICES} more matrices"))
+    return Group(*parts)
+
+
+def _places(shape: tuple[int, ...] | None) -> list[tuple[int, ...]]:
+    """The indices of an array's matrices."""
+    return list(product(*map(range, shape[:-2]))) if shape is not None else []
