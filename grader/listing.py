@@ -12,6 +12,8 @@ from rich.text import Text
 BETWEEN = 2
 # Narrower than this a sentence can't be read.
 LEAST = 12
+# Words up to this are not broken.
+LONG_WORD = 20
 
 
 class Listing:
@@ -57,7 +59,9 @@ class Listing:
             cells = [line for row in self.rows for line in row[at].plain.split("\n")]
             width = max(cell_len(name), *map(cell_len, cells)) if cells else cell_len(name)
             widths.append(width)
-            least.append(width if name in self.whole else min(width, max(LEAST, cell_len(name))))
+            word = max(map(cell_len, " ".join(cells).split()), default=0)
+            readable = max(LEAST, min(word, LONG_WORD), cell_len(name))
+            least.append(width if name in self.whole else min(width, readable))
         excess = sum(widths) + BETWEEN * (len(widths) - 1) - room
         while excess > 0:
             at = max(range(len(widths)), key=lambda n: widths[n] - least[n])

@@ -95,7 +95,9 @@ class CaseResult:
         message: What was found and what was expected, for the student.
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
-            ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
+            ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise, but where a part
+            of the checks was run: of every public case whose calls printed, ``printed`` is a list of ``call``
+            (its number), ``of`` (how many there are), ``stdout`` and ``stderr``.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
     """
@@ -281,8 +283,9 @@ class Timing:
 class Result:
     """Everything that was decided about one submission.
 
-    ``exercise`` holds name, pack, title, the titles of the clauses in the statement's order, and in
-    ``counting`` what a course makes of the points, in sentences.
+    ``exercise`` holds name, pack, title, the titles of the clauses in the statement's order, in ``counting``
+    what a course makes of the points, in sentences, and ``visible_only`` (true) where no hidden checks
+    were at hand.
     ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
     ``output`` is what was printed up to the last public call; ``hidden_output`` what came after it.
 

@@ -37,6 +37,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 SHARED = {
     "errors",
+    "listing",
     "outcomes",
     "people",
     "positions",

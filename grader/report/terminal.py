@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -28,7 +29,6 @@ SIGNS: Mapping[str, tuple[str, str]] = {
     "skipped": ("–", ""),
     "grader_fault": ("!", "magenta"),
 }
-FAILS = ("✗", "red")
 STATUS_SIGNS: Mapping[str, tuple[str, str]] = {
     "passed": ("✓", "bold green"),
     "failed": ("✗", "bold red"),
@@ -77,12 +77,11 @@ def check_report(
         parts.append(Text(f"This is a part of the checks: {len(result.cases)} of {checks}."))
     elif result.exercise.get("visible_only") and any(c.failed for c in result.cases):
         parts.append(Text("Hidden checks were not run here."))
-    asides = [_adjustment(adjustment) for adjustment in result.adjustments]
-    rows: list[tuple[str, RenderableType]] = [("note", Text(clean(note, 500))) for note in result.notes]
     for violation in result.policy.violations:
         parts.append(Text.assemble(("✗ policy  ", "red"), clean(violation.message, 500)))
-    parts += [labelled(rows)] if rows else []
-    parts += asides
+    if result.notes:
+        parts.append(labelled([("note", Text(clean(note, 500))) for note in result.notes]))
+    parts += map(_adjustment, result.adjustments)
     advice = read_advice(result)
     if advice:
         parts += [advice_report(advice), Text("")]
@@ -92,18 +91,14 @@ def check_report(
         failing = [c for c in result.cases if c.failed]
         failing.sort(key=lambda c: (c.drawn, ranks[c.clause]))
         explained = [c for c in failing if c.visibility == "public"]
-        shown = explained if show_all else explained[:1]
-        positions = result.submission.positions
+        shown = explained if show_all or checks is not None else explained[:1]
+        brief = advice is not None and advice.example is not None and not show_all and checks is None
+        told = _explanations(shown, source, command, result.submission.positions, brief=brief)
         if checks is not None:
-            parts += _part(
-                result, [_explain(c, source, command, positions, brief=False) for c in shown], shown
-            )
-            parts += _others([], failing)
+            parts += _part(result, told)
         else:
-            for case in shown:
-                brief = advice is not None and advice.example is not None and not show_all
-                parts.append(_explain(case, source, command, positions, brief=brief))
-            parts += _others([c.id for c in explained[len(shown) :]], failing)
+            parts += told.values()
+        parts += _others([c.id for c in explained[len(shown) :]], failing)
         parts += _not_counted(result.cases)
     elif result.output.stdout or result.output.stderr:
         parts += _printed("printed", result.output.stdout)
@@ -120,11 +115,21 @@ def check_line(result: Result) -> Text:
     return _status(result, result.submission.id)
 
 
-def _part(
-    result: Result, explanations: Sequence[RenderableType], explained: Sequence[CaseResult]
-) -> list[RenderableType]:
+def _explanations(
+    cases: Sequence[CaseResult], source: str, command: str, positions: Positions, *, brief: bool
+) -> dict[str, RenderableType]:
+    """What is told of each failing case, by its id; a hint of several in a row once."""
+    told = {}
+    hint = ""
+    for case in cases:
+        shown = replace(case, hint="") if case.hint == hint else case
+        told[case.id] = _explain(shown, source, command, positions, brief=brief)
+        hint = case.hint
+    return told
+
+
+def _part(result: Result, told: Mapping[str, RenderableType]) -> list[RenderableType]:
     """Every visible check of a part with what was printed: while the file was loaded, then call by call."""
-    told = {case.id: text for case, text in zip(explained, explanations, strict=True)}
     visible = [case for case in result.cases if case.visibility == "public"]
     calls = [call for case in visible for call in case.details.get("printed", ())]
     parts: list[RenderableType] = []
@@ -136,7 +141,7 @@ def _part(
         if case.id in told:
             parts.append(told[case.id])
             continue
-        sign = FAILS if case.failed else SIGNS[case.verdict]
+        sign = SIGNS[case.verdict]
         title = f"  {clean(case.title, 100)}" if case.title else ""
         line = Text.assemble((f"{sign[0]} ", sign[1]), (case.id, "bold"), title, f"  ({words(case.verdict)})")
         parts += [Text(""), line, *_printed_by(case)]
