@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -74,6 +74,7 @@ class Watch:
     finished: Callable[[list[Result]], None]
     _seen: dict[str, _Seen] = field(default_factory=dict)
     _problems: tuple[str, ...] | None = None
+    _shield: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def run(self) -> NoReturn:
         """Go on until it is interrupted.
@@ -84,7 +85,9 @@ class Watch:
         """
         from grader.batch.interrupts import Interrupts
 
-        with Interrupts():
+        with Interrupts() as interrupts:
+            # No page is left half written.
+            self._shield = interrupts.shield
             submissions = self.look()
             while True:
                 places = _places(self.chosen.paths, submissions)
@@ -117,7 +120,8 @@ class Watch:
         for problem in problems:
             say(problem)
         if anew:
-            self.finished([self._seen[s.id].result for s in submissions])
+            with self._shield():
+                self.finished([self._seen[s.id].result for s in submissions])
         # Who reads a pipe waits for it too.
         sys.stdout.flush()
         if not self.chosen.quiet:
