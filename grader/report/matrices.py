@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -72,31 +72,36 @@ def side_by_side(details: Mapping[str, Any]) -> RenderableType:
 
     Of arrays of more than two axes the first matrices are shown, those that differ before the others.
     """
-    given = {name: details[name] for name in ("obtained", "expected") if name in details}
-    shapes = {name: shape_of(value) for name, value in given.items()}
-    if all(shape is None or len(shape) <= 2 for shape in shapes.values()):
-        tables = [table for name, value in given.items() if (table := _matrix(name, value)) is not None]
-        return _SideBySide(tables)
-    wrong = {index[:-2] for index in differing(given.get("obtained"), given.get("expected"))}
-    parts: list[RenderableType] = []
-    places = sorted({place for name, shape in shapes.items() for place in _places(shape)})
-    places.sort(key=lambda place: place not in wrong)
-    for place in places[:MAX_SLICES]:
-        tables = []
-        for name, value in given.items():
-            shape = shapes[name]
-            if shape is None or len(place) != max(len(shape) - 2, 0) or place not in _places(shape):
-                continue
+    given = {
+        name: details[name]
+        for name in ("obtained", "expected")
+        if name in details and shape_of(details[name]) is not None
+    }
+    if len({_leading(value) for value in given.values()}) == 1:
+        return Group(*_matrices(given))
+    return Group(*[part for name, value in given.items() for part in _matrices({name: value})])
+
+
+def _leading(value: Any) -> int:
+    """How many axes stand before those of the matrices."""
+    return max(len(shape_of(value) or ()) - 2, 0)
+
+
+def _matrices(given: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Arrays with as many axes, matrix by matrix beside each other."""
+    places: dict[tuple[int, ...], list[Table]] = {}
+    for name, value in given.items():
+        shape = shape_of(value) or ()
+        for place in product(*map(range, shape[: _leading(value)])):
+            matrix = value
             for at in place:
-                value = value[at]
-            table = _matrix(f"{name}{list(place)}" if place else name, value)
-            tables += [table] if table is not None else []
-        parts.append(_SideBySide(tables))
-    if len(places) > MAX_SLICES:
-        parts.append(Text(f"… {len(places) - MAX_SLICES} more matrices"))
-    return Group(*parts)
-
-
-def _places(shape: tuple[int, ...] | None) -> list[tuple[int, ...]]:
-    """The indices of an array's matrices."""
-    return list(product(*map(range, shape[:-2]))) if shape is not None else []
+                matrix = matrix[at]
+            table = _matrix(f"{name}{list(place)}" if place else name, matrix)
+            if table is not None:
+                places.setdefault(place, []).append(table)
+    differ = {index[:-2] for index in differing(given.get("obtained"), given.get("expected"))}
+    order = sorted(places, key=lambda place: (place not in differ, place))
+    for place in order[:MAX_SLICES]:
+        yield _SideBySide(places[place])
+    if len(order) > MAX_SLICES:
+        yield Text(f"… {len(order) - MAX_SLICES} more matrices")
