@@ -28,8 +28,10 @@ class Checked:
         result: The Result record in its student's view, as ``grader check --json`` writes it.
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Result, checks: int | None = None) -> None:
         self._full = result
+        # How many there are where a part of them was run.
+        self._checks = checks
         self.result = result.for_student()
 
     @property
@@ -69,7 +71,7 @@ class Checked:
         from grader.report.terminal import check_report, show
 
         text = io.StringIO()
-        show(Console(file=text, width=100, color_system=None), check_report(self._full))
+        show(Console(file=text, width=100, color_system=None), check_report(self._full, checks=self._checks))
         return text.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:
@@ -99,16 +101,18 @@ def check(
             called in this process, without the sandbox, and gets the visible checks only.
         exercise: Name of the exercise, or path of a pack; the only one, or ``mlm_forward``, when left out.
         root: The folder that holds ``cases/`` and ``reference/``.
-        cases: Run these cases only.
+        cases: Run these cases only, and keep all that they print.
         clauses: Run the cases of these clauses only.
 
     Raises:
         GraderError: The path or the exercise is at fault, or the path holds several submissions.
     """
     pack = _pack(exercise, root)
+    checks = None
     if cases or clauses:
         from grader.exercise.select import select
 
+        checks = len(pack.cases)
         pack = select(pack, cases=_several(cases), clauses=_several(clauses))
     if not isinstance(what, str | Path):
         from grader.batch.live import check_function
@@ -119,8 +123,8 @@ def check(
     intake = _collected(pack, what, single=True)
     if len(intake.submissions) > 1:
         raise GraderError(f"{what} holds {len(intake.submissions)} submissions; grade them with grader.grade")
-    with Runner(pack) as runner:
-        return Checked(runner.grade(intake.submissions[0]))
+    with Runner(pack, prints=checks is not None) as runner:
+        return Checked(runner.grade(intake.submissions[0]), checks)
 
 
 class Graded(Sequence[Result]):

@@ -132,6 +132,10 @@ def _json(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _quiet(parser: argparse.ArgumentParser, left: str) -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help=f"print {left}")
+
+
 def _hidden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hidden",
@@ -164,7 +168,7 @@ def build_parser() -> Parser:
         _lazily("check", "check"),
         "Check submissions: which requirement is broken, why, and how to reproduce it.",
         "Status 0: full marks; 1: some submission has less; 2: a path or the exercise is at fault; "
-        "3: the grader.",
+        "3: the grader; 130: interrupted, which is how --watch ends.",
     )
     _paths(one)
     _exercise(one)
@@ -173,14 +177,18 @@ def build_parser() -> Parser:
         "--html", type=Path, metavar="FILE", help="write the report as a page (a folder for several)"
     )
     one.add_argument(
-        "--case", action="append", default=[], metavar="ID", help="run this case only; may be repeated"
+        "--case",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="run this case only and show all that it prints; may be repeated",
     )
     one.add_argument(
         "--clause",
         action="append",
         default=[],
         metavar="NAME",
-        help="run this clause's cases; may be repeated",
+        help="run this clause's cases and show all that they print; may be repeated",
     )
     one.add_argument(
         "--require-isolation",
@@ -195,6 +203,13 @@ def build_parser() -> Parser:
         action="store_true",
         help="print Python text that makes the calls of the case named by --case and says whether it holds",
     )
+
+    one.add_argument(
+        "--watch",
+        action="store_true",
+        help="check again on every save, also of imported modules, and show what changed since the last run",
+    )
+    _quiet(one, "one line a submission: id, status and points")
 
     look = _command(
         added,
@@ -254,6 +269,7 @@ def build_parser() -> Parser:
     many.add_argument("--no-pages", action="store_true", help="make no page for each student")
     many.add_argument("--fresh", action="store_true", help="start over: forget what the folder holds")
     _json(many)
+    _quiet(many, "warnings and faults only")
     many.add_argument(
         "--allow-weak-isolation",
         action="store_true",
@@ -272,6 +288,7 @@ def build_parser() -> Parser:
         metavar="PACK",
         help="tell what changed since this pack (default: the last other one)",
     )
+    _quiet(again, "warnings and faults only")
 
     hand = _command(
         added,
@@ -284,6 +301,7 @@ def build_parser() -> Parser:
     hand.add_argument("student", nargs="?", metavar="STUDENT", help="id, name, number or e-mail address")
     hand.add_argument("--points", type=float, metavar="N", help="points to add; negative to take")
     hand.add_argument("--reason", metavar="TEXT", help="what the student is told")
+    _quiet(hand, "warnings and faults only; a list that is asked for is printed all the same")
     hand.add_argument("--remove", type=_positive, metavar="NUMBER", help="take back the one with this number")
 
     out = _command(
@@ -317,7 +335,7 @@ def build_parser() -> Parser:
         default="blank",
         help="the mark of those who handed in nothing (default: blank)",
     )
-
+    _quiet(out, "warnings and faults only; figures that are asked for are printed all the same")
     _hidden(out)
     out.add_argument(
         "--decimal",
@@ -340,6 +358,7 @@ def build_parser() -> Parser:
     _exercise(ready)
     ready.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the zip is written")
     _hidden(ready)
+    _quiet(ready, "warnings and faults only")
     ready.add_argument(
         "--allow-weak-isolation",
         action="store_true",
@@ -364,6 +383,7 @@ def build_parser() -> Parser:
         "--fast", action="store_true", help="leave out mutants, worked submissions and the second build"
     )
     _json(proof)
+    _quiet(proof, "a line for each weakness, and nothing when there is none")
     proof.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
 
     bundle = _command(
@@ -376,6 +396,7 @@ def build_parser() -> Parser:
     bundle.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the pack is written")
     bundle.add_argument("--student", action="store_true", help="leave the hidden cases out")
     _root(bundle)
+    _quiet(bundle, "warnings and faults only")
 
     shape = _command(
         added,

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from grader import warm
+from grader import signs, warm
 from grader.arguments import COMMANDS, build_parser
 from grader.commands import shared
 from grader.errors import ExerciseError, GraderError, OwnFaultError, Problem
@@ -19,8 +19,8 @@ def main() -> None:
     """Run the command line; every expected fault ends in a message and a status, never in a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal without Unicode shows a sign less, not a fault.
-            stream.reconfigure(errors="replace")
+            # A terminal without Unicode shows plainer signs, not a fault.
+            stream.reconfigure(errors=signs.register())
     try:
         if len(sys.argv) > 2 and sys.argv[1] == "check" and not {"--help", "--snippet"} & set(sys.argv):
             # The fork server imports numpy while this process imports the rest.

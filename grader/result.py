@@ -96,7 +96,9 @@ class CaseResult:
         message: What was found and what was expected, for the student.
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
-            ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
+            ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise, but
+            where a part of the checks was run: of every public case whose calls printed, ``printed`` is a list
+            of ``call`` (its number), ``of`` (how many there are), ``stdout`` and ``stderr``.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
     """
@@ -283,7 +285,8 @@ class Result:
     """Everything that was decided about one submission.
 
     ``exercise`` holds name, pack, title, the titles of the clauses in the statement's order, in ``counting``
-    what a course makes of the points, in sentences, and in ``student`` whether hidden checks were left out.
+    what a course makes of the points, in sentences, and ``visible_only`` (true) where no hidden checks
+    were at hand.
     ``score`` is the sum of the cases' points and the adjustments; None when the grader failed.
     ``demands`` is what the statement says in the clauses in which a check failed, by the clause's name.
     ``loading`` is how a file that can't be loaded ended: ``exception`` and ``traceback``, as in a case's

@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
 SHARED = {
     "errors",
     "excerpt",
+    "listing",
     "outcomes",
     "people",
     "positions",

@@ -50,10 +50,19 @@ class Runner:
         pack: The exercise's pack.
         started: A numpy server that was started ahead and knows nothing yet; the runner ends it.
         weak_isolation: Run submissions also where they can't be confined fully.
+        prints: Keep of every public case what its calls printed, also where it passed.
     """
 
-    def __init__(self, pack: Pack, started: Server | None = None, *, weak_isolation: bool = True) -> None:
+    def __init__(
+        self,
+        pack: Pack,
+        started: Server | None = None,
+        *,
+        weak_isolation: bool = True,
+        prints: bool = False,
+    ) -> None:
         self.pack = pack
+        self._prints = prints
         self._weak_isolation = weak_isolation
         self._servers: dict[str, Server] = {}
         self._analyst: Analyst | None = None
@@ -224,6 +233,7 @@ class Runner:
             notes=submission.notes,
             adjustments=tuple(adjustments),
             source=submission.source or "",
+            prints=self._prints,
         )
 
     def _program(self, submission: Submission) -> Program:

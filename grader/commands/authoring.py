@@ -25,6 +25,7 @@ def validate(chosen: argparse.Namespace) -> int:
     folder = exercise_folder(require_root(chosen.root), chosen.name)
     errors = console(stderr=True)
     source = sources.load(folder)
+    errors.quiet = chosen.quiet
     with errors.status("reading") as status:
         if chosen.write:
             from grader.authoring.freeze import freeze
@@ -38,8 +39,13 @@ def validate(chosen: argparse.Namespace) -> int:
         validation = Validator(source, lambda what: status.update(f"checking {what}")).run(fast=chosen.fast)
     if chosen.json:
         print_json(validation.to_dict())
+    elif chosen.quiet:
+        for weakness in validation.weaknesses:
+            print(weakness)
     else:
-        console().print(validation_report(validation), soft_wrap=True)
+        terminal = console()
+        # Where a program reads the lines, they are whole.
+        terminal.print(validation_report(validation), soft_wrap=not terminal.is_terminal)
     if chosen.html is not None:
         from grader.report.html import validation_page
 
@@ -72,7 +78,8 @@ def pack(chosen: argparse.Namespace) -> int:
     except OSError as error:
         raise GraderError(f"{out} can't be written: {error.strerror}") from None
     kind = "student pack" if built.student else "pack"
-    print(f"{kind} of {built.exercise.name}: {len(built.cases)} cases, {len(built.data):,} bytes, {out}")
+    if not chosen.quiet:
+        print(f"{kind} of {built.exercise.name}: {len(built.cases)} cases, {len(built.data):,} bytes, {out}")
     return OK
 
 

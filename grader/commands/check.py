@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,7 @@ from grader.commands.shared import (
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from grader.batch.runner import Runner
     from grader.exercise.pack import Pack
     from grader.intake.submission import Submission
     from grader.result import Result
@@ -32,56 +32,78 @@ def check(chosen: argparse.Namespace) -> int:
     """``grader check``."""
     from grader.exercise.resolve import resolve_pack
 
+    if chosen.watch:
+        from grader.commands.watch import require_watch
+
+        require_watch(chosen)
     pack = resolve_pack(chosen.exercise, chosen.root)
+    checks = None
     if chosen.case or chosen.clause:
         from grader.exercise.select import select
 
+        checks = len(pack.cases)
         pack = select(pack, cases=chosen.case, clauses=chosen.clause)
     if chosen.snippet:
         _print_snippets(pack, chosen)
         return OK
     from grader.batch.runner import Runner
-    from grader.commands.intake import collected
     from grader.sandbox.levels import require
 
     require(chosen.require_isolation, "--require-isolation LEVEL asks for less")
-    intake = collected(chosen, pack, single=True)
-    terminal = console()
-    results: list[Result] = []
     # The runner ends it.
     started, warm.server = warm.server, None
-    with Runner(pack, started) as runner:
-        for submission in intake.submissions:
-            result = runner.grade(submission)
-            results.append(result)
-            if not chosen.json:
-                _show(terminal, result, submission, chosen, first=len(results) == 1)
+    with Runner(pack, started, prints=checks is not None) as runner:
+        if chosen.watch:
+            from grader.commands.watch import watch_pack
+
+            watch_pack(chosen, pack, runner.grade, partial(_show, chosen, checks), partial(_finish, chosen))
+        return _check_once(chosen, pack, runner, checks)
+
+
+def _check_once(chosen: argparse.Namespace, pack: Pack, runner: Runner, checks: int | None) -> int:
+    from grader.commands.intake import collected
+
+    intake = collected(chosen, pack, single=True)
+    results: list[Result] = []
+    for submission in intake.submissions:
+        result = runner.grade(submission)
+        if results and not (chosen.json or chosen.quiet):
+            console().print()
+        results.append(result)
+        if not chosen.json:
+            _show(chosen, checks, result, submission)
     for problem in intake.problems:
         say(problem)
     if chosen.json:
         print_json([result.for_student().to_dict() for result in results])
-    if chosen.html is not None:
-        _write_pages(chosen.html, results)
+    _finish(chosen, results)
     return _check_status(results, bool(intake.problems) or not results)
 
 
-def _show(
-    terminal: Console, result: Result, submission: Submission, chosen: argparse.Namespace, *, first: bool
-) -> None:
-    from grader.report.terminal import check_report, show
+def _finish(chosen: argparse.Namespace, results: list[Result]) -> None:
+    if chosen.html is not None:
+        _write_pages(chosen.html, results)
 
-    if not first:
-        terminal.print()
+
+def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submission: Submission) -> None:
+    from grader.report.terminal import check_line, check_report, show
+
+    terminal = console()
+    if chosen.quiet:
+        terminal.print(check_line(result), soft_wrap=True)
+        return
     # What only a platform's download calls so is no file that the student has.
     words = ["grader", "check", submission.file or _here(submission)]
     words += ["--exercise", chosen.exercise] if chosen.exercise else []
     words += ["--root", str(chosen.root)] if chosen.root else []
-    show(
-        terminal,
-        check_report(
-            result, show_all=chosen.all, source=submission.source or "", command=" ".join(map(_quoted, words))
-        ),
+    report = check_report(
+        result,
+        show_all=chosen.all,
+        source=submission.source or "",
+        command=" ".join(map(_quoted, words)),
+        checks=checks,
     )
+    show(terminal, report)
 
 
 def _quoted(word: str) -> str:

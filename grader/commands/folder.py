@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import grader
-from grader.commands.shared import OK, USER_FAULT, console, say
+from grader.commands.shared import OK, USER_FAULT, console, lines_console, say
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def report(chosen: argparse.Namespace) -> int:
         written = files.write_gradebook(
             folder, gradebook, grader.__version__, changed if changed.compared else None
         )
+    if chosen.quiet:
+        return OK
     print(f"{len(written.summaries)} submissions: {folder / 'index.html'}")
     if changed.compared:
         _show_changes(changed)
@@ -65,7 +67,7 @@ def _show_changes(changed: Changes) -> None:
         more = f" and {len(change.cases) - 3} more" if len(change.cases) > 3 else ""
         anew = "; another file meanwhile" if change.anew else ""
         said = f"  {change.submission.id}: {scores[0]} → {scores[1]}  {moved}{more}{anew}"
-        terminal.print(Text(said.rstrip()), soft_wrap=True)
+        terminal.print(Text(said.rstrip()), soft_wrap=not terminal.is_terminal)
     if count > MAX_CHANGES:
         terminal.print(f"  and {count - MAX_CHANGES} more; the class page lists them")
 
@@ -96,6 +98,8 @@ def adjust(chosen: argparse.Namespace) -> int:
         )
     else:
         return _list_adjustments(chosen)
+    if chosen.quiet:
+        return OK
     before, after = (
         "no score" if one.score is None else f"{one.score:g}" for one in (done.before, done.after)
     )
@@ -106,25 +110,32 @@ def adjust(chosen: argparse.Namespace) -> int:
 
 
 def _list_adjustments(chosen: argparse.Namespace) -> int:
-    from rich.table import Table
     from rich.text import Text
 
     from grader.batch import adjusting
+    from grader.listing import Listing
+    from grader.report.figures import points
+    from grader.report.terminal import Trimmed
+    from grader.report.texts import clean
 
     found = adjusting.entries(chosen.folder, chosen.student or "")
     if not found:
         print("no adjustments by hand")
         return OK
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("number", "submission", "points", "reason", "by", ""):
-        justify: Literal["left", "right"] = "right" if column == "points" else "left"
-        # An id is there to be copied.
-        table.add_column(column, overflow="fold", justify=justify, no_wrap=column == "submission")
+    rows = []
     for entry in found:
-        gone = "damaged" if entry.damaged else "taken back" if entry.removed_at else ""
-        cells = (str(entry.number), entry.submission, f"{entry.points:+g}", entry.reason, entry.made_by, gone)
-        table.add_row(*map(Text, cells))
-    console().print(table)
+        state = "damaged" if entry.damaged else "taken back" if entry.removed_at else "counts"
+        style = "" if state != "counts" else "green" if entry.points > 0 else "red"
+        row = [
+            Text(str(entry.number)),
+            Text(entry.submission),
+            Text(points(entry.points, signed=True), style),
+        ]
+        rows.append([*row, Text(clean(entry.reason, 1_000)), Text(clean(entry.made_by, 200)), Text(state)])
+    columns = ("number", "submission", "points", "reason", "by", "state")
+    # An id is there to be copied.
+    listing = Listing(columns, rows, right=("points",), whole=("number", "submission", "state"))
+    lines_console().print(Trimmed(listing))
     return OK
 
 
@@ -167,7 +178,7 @@ def export(chosen: argparse.Namespace) -> int:
         _tell_github(done.paths)
     if done.text:
         sys.stdout.write(done.text if done.text.endswith("\n") else done.text + "\n")
-    else:
+    elif not chosen.quiet:
         shown = done.paths[0] if len(done.paths) == 1 else out
         print(f"{len(done.paths)} file{'s' if len(done.paths) != 1 else ''}: {shown}")
     return OK if done.paths or done.text else USER_FAULT
@@ -241,5 +252,7 @@ def gradescope_bundle(chosen: argparse.Namespace) -> int:
     )
     for warning in done.warnings:
         say(warning)
+    if chosen.quiet:
+        return OK
     print(f"bundle for {pack.exercise.name}: {chosen.out}; upload it as the assignment's autograder")
     return OK

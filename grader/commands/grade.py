@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.commands.progress import Progress
 from grader.commands.shared import (
     GRADER_FAULT,
     INTERRUPTED,
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from grader.exercise.pack import Pack
     from grader.intake.collect import Intake
 
-MAX_LEFT_OUT = 10
+FEW_LEFT_OUT = 3
+MAX_REASONS = 4
 
 
 def grade(chosen: argparse.Namespace) -> int:
@@ -39,11 +42,11 @@ def grade(chosen: argparse.Namespace) -> int:
     pack = resolve_pack(chosen.exercise, chosen.root)
     intake = collected(chosen, pack)
     require_some(intake)
-    _tell(intake)
+    _tell(intake, quiet=chosen.quiet)
     if not chosen.allow_weak_isolation and chosen.scheduler is None:
         require("full", "--allow-weak-isolation grades all the same: only files of people you trust")
     out: Path = chosen.out
-    with _Progress() as progress:
+    with Progress(quiet=chosen.quiet) as progress:
         run = grade_class(
             pack,
             intake.submissions,
@@ -64,12 +67,12 @@ def grade(chosen: argparse.Namespace) -> int:
         )
     for warning in run.warnings:
         say(warning)
-    if run.missing:
+    if run.missing and not chosen.quiet:
         say(f"{len(run.missing)} of the class list handed in nothing")
     faults = [r.submission.id for r in run.summaries if r.status == "grader_fault"]
     if chosen.json:
         print_json(_document(pack, intake, run, out, faults))
-    else:
+    elif not chosen.quiet:
         terminal = console()
         show(terminal, batch_summary(run.summaries, run.seconds, run.ran, run.rejudged))
         terminal.print(f"class page: {out / 'index.html'}", soft_wrap=True)
@@ -81,15 +84,25 @@ def grade(chosen: argparse.Namespace) -> int:
     return GRADER_FAULT if faults else USER_FAULT if intake.problems else OK
 
 
-def _tell(intake: Intake) -> None:
+def _tell(intake: Intake, *, quiet: bool) -> None:
     for problem in intake.problems:
         say(problem)
     for note in intake.notes:
         say(note)
-    for left in intake.left_out[:MAX_LEFT_OUT]:
-        say(f"left out {left}")
-    if len(intake.left_out) > MAX_LEFT_OUT:
-        say(f"left out {len(intake.left_out) - MAX_LEFT_OUT} more files; grader intake lists them all")
+    if intake.left_out and not quiet:
+        for line in _left_out(intake):
+            say(line)
+
+
+def _left_out(intake: Intake) -> list[str]:
+    """How many files are left out, by reason; each by its name where there are few."""
+    if len(intake.left_out) <= FEW_LEFT_OUT:
+        return [f"left out {left}" for left in intake.left_out]
+    reasons = Counter(intake.reasons).most_common()
+    told = [f"{reason} ({count})" if reasons[1:] else reason for reason, count in reasons[:MAX_REASONS]]
+    rest = sum(count for _, count in reasons[MAX_REASONS:])
+    told += [f"{rest} for other reasons"] if rest else []
+    return [f"left out {len(intake.left_out)} files: {'; '.join(told)}; grader intake names them"]
 
 
 def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]) -> dict[str, Any]:
@@ -120,48 +133,3 @@ def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]
         "seconds": round(run.seconds, 3),
         "paths": {name: str(out / name) for name in names},
     }
-
-
-class _Progress:
-    """A progress bar on standard error, shown only where someone can see it."""
-
-    def __enter__(self) -> _Progress:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        terminal = console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=terminal,
-            transient=True,
-            disable=not terminal.is_terminal,
-        )
-        self._task = self._bar.add_task("grading", total=None, rate="")
-        self._bar.start()
-        return self
-
-    def update(self, done: int, total: int) -> None:
-        """Show how many of how many are done."""
-        self._bar.update(self._task, completed=done, total=total)
-        speed = self._bar.tasks[0].speed
-        if speed:
-            self._bar.update(self._task, rate=f"{speed:.0f}/s")
-
-    def say(self, message: str) -> None:
-        """A message above the bar."""
-        if self._bar.disable:
-            say(message)
-        else:
-            self._bar.console.print(f"grader: {message}", markup=False, soft_wrap=True)
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()

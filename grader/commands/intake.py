@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from grader.commands.shared import OK, USER_FAULT, console, print_json
+from grader.commands.shared import OK, USER_FAULT, lines_console, print_json
 
 if TYPE_CHECKING:
     from grader.exercise.pack import Pack
     from grader.intake.collect import Intake
-
-WIDE = 1_000
 
 
 def collected(chosen: argparse.Namespace, pack: Pack, *, single: bool = False) -> Intake:
@@ -38,9 +36,5 @@ def intake(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json(to_dict(found))
     else:
-        terminal = console()
-        if not terminal.is_terminal:
-            # What reads it line by line wants lines that are whole.
-            terminal.width = WIDE
-        terminal.print(Trimmed(preview(found)))
+        lines_console().print(Trimmed(preview(found)))
     return USER_FAULT if found.problems or not found.submissions else OK

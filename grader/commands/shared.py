@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 OK, LESS_THAN_FULL, USER_FAULT, GRADER_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 
+WIDE = 1_000
+
 json_written = False
 
 
@@ -19,6 +21,14 @@ def console(*, stderr: bool = False) -> Console:
     from grader.report.terminal import console
 
     return console(stderr=stderr)
+
+
+def lines_console() -> Console:
+    """Standard output for rows; whoever reads it line by line gets lines that are whole."""
+    terminal = console()
+    if not terminal.is_terminal:
+        terminal.width = WIDE
+    return terminal
 
 
 def say(text: str) -> None:

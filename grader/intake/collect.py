@@ -49,6 +49,7 @@ class Intake:
         notes: What the teacher should know and is no fault.
         replaced: By what attempts are known that count no more, as all their authors have newer work with
             others.
+        reasons: Why each file of ``left_out`` is, without the file.
     """
 
     submissions: tuple[Submission, ...]
@@ -59,6 +60,7 @@ class Intake:
     roster: tuple[Person, ...] = ()
     notes: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def collect(
@@ -105,6 +107,7 @@ def collect(
         listed.people if listed is not None else (),
         tuple(search.notes),
         tuple(search.replaced),
+        tuple(left.reason for left in search.left_out),
     )
 
 

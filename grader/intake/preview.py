@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from grader.intake.submission import Submission
+from grader.listing import Listing
 from grader.people import Person
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def to_dict(intake: Intake) -> dict[str, Any]:
     }
 
 
-def _table(submissions: Sequence[Submission]) -> Table:
+def _table(submissions: Sequence[Submission]) -> Listing:
     above = _above([s.path for s in submissions if not s.key])
     columns = {
         "who": [_who(s) for s in submissions],
@@ -73,13 +73,9 @@ def _table(submissions: Sequence[Submission]) -> Table:
         "handed in": [_when(s) for s in submissions],
         "chosen by": [s.rule for s in submissions],
     }
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     kept = {name: cells for name, cells in columns.items() if any(cells)}
-    for name in kept:
-        table.add_column(name, overflow="fold")
-    for row in zip(*kept.values(), strict=True):
-        table.add_row(*map(_plain, row))
-    return table
+    rows = [list(map(_plain, row)) for row in zip(*kept.values(), strict=True)]
+    return Listing(tuple(kept), rows, whole=("id",))
 
 
 def _above(paths: Sequence[str]) -> str:

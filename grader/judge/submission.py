@@ -50,6 +50,7 @@ class Context:
         notes: For the student, on how the files were read.
         adjustments: What a teacher gave or took by hand.
         source: The submission's text; empty where it is not at hand.
+        prints: Tell of every public case what its calls printed, also where it passed.
     """
 
     pack: Pack
@@ -58,6 +59,7 @@ class Context:
     notes: tuple[str, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
     source: str = ""
+    prints: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ def _known(pack: Pack) -> _Known:
                 "title": pack.exercise.title,
                 "clauses": clauses,
                 "counting": how_it_counts(pack.exercise.grading, skipped.values()),
-                "student": pack.student,
+                # Where hidden checks are no part of the pack.
+                **({"visible_only": True} if pack.student else {}),
             },
             maximum=rounded(math.fsum(case.points for case in pack.cases if not case.extra)),
         )
@@ -129,7 +132,10 @@ def judge(context: Context, execution: Execution) -> Result:
         result = _with_diagnosis(pack, result, execution)
     except Exception as error:
         result = undiagnosed(result, error)
-    result = replace(result, cases=_with_details(context, execution, _with_hints(result), changed))
+    cases = _with_details(context, execution, _with_hints(result), changed)
+    if context.prints:
+        cases = tuple([_with_prints(case, _known(pack).cases[case.id], execution) for case in cases])
+    result = replace(result, cases=cases)
     return replace(result, excerpt=_excerpt(context, result))
 
 
@@ -300,6 +306,19 @@ def _with_details(
         return case_details(pack, case, outcomes, judgement, filename)
 
     return tuple([_changed(r, details=details(cases[r.id])) if r.id in chosen else r for r in results])
+
+
+def _with_prints(result: CaseResult, case: PackCase, execution: Execution) -> CaseResult:
+    """The result of a public case with what each of its calls printed."""
+    if case.visibility != "public":
+        return result
+    outcomes = [execution.steps["public"][step] for step in case.steps]
+    printed = [
+        {"call": number, "of": len(outcomes), "stdout": outcome.stdout, "stderr": outcome.stderr}
+        for number, outcome in enumerate(outcomes, 1)
+        if outcome.stdout or outcome.stderr
+    ]
+    return _changed(result, details={**result.details, "printed": printed}) if printed else result
 
 
 def _first_missing(case: PackCase, cases: Mapping[str, PackCase], failed: set[str]) -> str | None:

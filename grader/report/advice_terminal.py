@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.table import Table
 from rich.text import Text
 
+from grader.listing import labelled
 from grader.report.advice import Advice, Diagnosis, Example, Given
 from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.matrices import side_by_side
@@ -44,16 +44,7 @@ def advice_report(advice: Advice) -> RenderableType:
         rows.append(("example", _example(advice.example)))
     if advice.influence:
         rows.append(("moves", _Maps(advice.influence)))
-    return Group(*lines, _labelled(rows)) if rows else Group(*lines)
-
-
-def _labelled(rows: Sequence[tuple[str, RenderableType]]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="cyan", no_wrap=True, min_width=len("instead"))
-    table.add_column(overflow="fold")
-    for label, content in rows:
-        table.add_row(label, content)
-    return table
+    return Group(*lines, labelled(rows)) if rows else Group(*lines)
 
 
 # --- Mistakes -------------------------------------------------------------------------------------
@@ -78,7 +69,7 @@ def _diagnosis(diagnosis: Diagnosis, brief: bool) -> RenderableType:
         if page.instead.strip() and not brief:
             rows.append(("instead", _code(page.instead)))
         if rows:
-            parts.append(_labelled(rows))
+            parts.append(labelled(rows))
     return Group(*parts)
 
 
@@ -98,9 +89,7 @@ def _code(text: str) -> Text:
 
 def _example(example: Example) -> RenderableType:
     given = [_given(g) for g in example.given]
-    parts: list[RenderableType] = [
-        Text("\n".join(filter(None, [clean(example.dims, 300), *given])), style="dim")
-    ]
+    parts: list[RenderableType] = [Text("\n".join(filter(None, [clean(example.dims, 300), *given])))]
     if example.message:
         parts.append(Text(clean(example.message, 300)))
     both = {"obtained": example.answers.obtained, "expected": example.answers.expected}
@@ -168,7 +157,7 @@ class _Maps:
             yield Text("\n".join(f"{a:<{width}}    {b}".rstrip() for a, b in zip(yours, right, strict=True)))
         else:
             yield Text("\n".join([*yours, *right]))
-        yield Text(_legend(found), style="dim")
+        yield Text(_legend(found))
 
 
 def _legend(found: InfluenceMap) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from grader.report.figures import number
-from grader.report.values import shape_of
+from grader.report.values import differing, shape_of
 
 MAX_ROWS = 8
 MAX_COLUMNS = 6
+MAX_SLICES = 2
 
 
 def cell(value: Any) -> str:
@@ -31,7 +33,7 @@ def _matrix(title: str, matrix: Any) -> Table | None:
     rows = [["none"]] if 0 in shape else matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
     table = Table(
         title=title,
-        title_style="dim",
+        title_style="bold",
         title_justify="left",
         box=None,
         show_header=False,
@@ -66,7 +68,40 @@ class _SideBySide:
 
 
 def side_by_side(details: Mapping[str, Any]) -> RenderableType:
-    """What is ``obtained`` and what is ``expected``, as far as they are there."""
-    names = [name for name in ("obtained", "expected") if name in details]
-    tables = [table for name in names if (table := _matrix(name, details[name])) is not None]
-    return _SideBySide(tables)
+    """What is ``obtained`` and what is ``expected``, as far as they are there.
+
+    Of arrays of more than two axes the first matrices are shown, those that differ before the others.
+    """
+    given = {
+        name: details[name]
+        for name in ("obtained", "expected")
+        if name in details and shape_of(details[name]) is not None
+    }
+    if len({_leading(value) for value in given.values()}) == 1:
+        return Group(*_matrices(given))
+    return Group(*[part for name, value in given.items() for part in _matrices({name: value})])
+
+
+def _leading(value: Any) -> int:
+    """How many axes stand before those of the matrices."""
+    return max(len(shape_of(value) or ()) - 2, 0)
+
+
+def _matrices(given: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Arrays with as many axes, matrix by matrix beside each other."""
+    places: dict[tuple[int, ...], list[Table]] = {}
+    for name, value in given.items():
+        shape = shape_of(value) or ()
+        for place in product(*map(range, shape[: _leading(value)])):
+            matrix = value
+            for at in place:
+                matrix = matrix[at]
+            table = _matrix(f"{name}{list(place)}" if place else name, matrix)
+            if table is not None:
+                places.setdefault(place, []).append(table)
+    differ = {index[:-2] for index in differing(given.get("obtained"), given.get("expected"))}
+    order = sorted(places, key=lambda place: (place not in differ, place))
+    for place in order[:MAX_SLICES]:
+        yield _SideBySide(places[place])
+    if len(order) > MAX_SLICES:
+        yield Text(f"… {len(order) - MAX_SLICES} more matrices")

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
+from grader.listing import Listing, labelled
 from grader.positions import Positions
 from grader.report.advice import read_advice
 from grader.report.advice_terminal import advice_report
 from grader.report.figures import points
 from grader.report.matrices import cell, side_by_side
 from grader.report.texts import clean
-from grader.result import HIDDEN_MESSAGES, ONLY_FILE, CaseResult, Isolation, Result
+from grader.result import HIDDEN_MESSAGES, ONLY_FILE, Adjustment, CaseResult, Isolation, Result
 from grader.summary import Summary
 
+# Yellow can't be read on a light ground, nor dim text on many: dim is only what nobody misses.
 SIGNS: Mapping[str, tuple[str, str]] = {
     "passed": ("✓", "green"),
-    "skipped": ("–", "dim"),
-    "grader_fault": ("!", "yellow"),
+    "skipped": ("–", ""),
+    "grader_fault": ("!", "magenta"),
 }
-STATUS_STYLES: Mapping[str, str] = {
-    "passed": "bold green",
-    "failed": "bold red",
-    "not_loadable": "bold red",
-    "grader_fault": "bold yellow",
+STATUS_SIGNS: Mapping[str, tuple[str, str]] = {
+    "passed": ("✓", "bold green"),
+    "failed": ("✗", "bold red"),
+    "not_loadable": ("✗", "bold red"),
+    "grader_fault": ("!", "bold magenta"),
 }
+HOLDS = "✓ holds"
+# In such a window there is room for names of clauses.
+NAMED = 72
 MAX_LISTED = 8
+MAX_PRINTED = 12
+# What a submission may print is limited by the exercise; this bounds what is made of it.
+MOST_PRINTED = 100_000
 
 
 def words(verdict: str) -> str:
@@ -41,18 +50,20 @@ def words(verdict: str) -> str:
 
 
 def check_report(
-    result: Result, *, show_all: bool = False, source: str = "", command: str = ""
+    result: Result, *, show_all: bool = False, source: str = "", command: str = "", checks: int | None = None
 ) -> RenderableType:
     """What ``grader check`` shows of one submission: verdict, what to fix first, clauses, a failing case.
 
     Where a small example is shown, the failing case goes without its own inputs and answers, and where it is
-    said what to fix first, the clauses that hold are only counted.
+    said what to fix first, the clauses that hold are only counted. Of a part of the checks every visible one
+    is listed with all that its calls printed.
 
     Args:
         result: The record; printed in its student view.
         show_all: Leave nothing out, and explain every failing public case.
         source: The submission's text, for the lines of her traceback.
         command: The command that checks this submission, to which ``--case ID --snippet`` is added.
+        checks: How many checks the exercise has, where only a part of them was run.
     """
     if not result.submission.digest:
         # A live function has no file that could be checked.
@@ -62,35 +73,91 @@ def check_report(
         command = f"grader check {shlex.quote(clean(file, 200))}"
     result = result.for_student()
     parts: list[RenderableType] = [_headline(result)]
+    if checks is not None:
+        parts.append(Text(f"This is a part of the checks: {len(result.cases)} of {checks}."))
+    elif result.exercise.get("visible_only") and any(c.failed for c in result.cases):
+        parts.append(Text("Hidden checks were not run here."))
     for violation in result.policy.violations:
         parts.append(Text.assemble(("✗ policy  ", "red"), clean(violation.message, 500)))
-    for note in result.notes:
-        parts.append(Text.assemble(("note  ", "cyan"), clean(note, 500)))
-    for adjustment in result.adjustments:
-        said = f"{points(adjustment.points)} points  {clean(adjustment.reason, 300)}"
-        parts.append(Text(said, style="red"))
+    if result.notes:
+        parts.append(labelled([("note", Text(clean(note, 500))) for note in result.notes]))
+    parts += map(_adjustment, result.adjustments)
     advice = read_advice(result)
     if advice:
         parts += [advice_report(advice), Text("")]
     if result.status in ("failed", "passed") and result.cases:
-        parts.append(_clauses(result, brief=advice is not None and not show_all))
+        parts.append(_Clauses(result, brief=advice is not None and not show_all))
         ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
         failing = [c for c in result.cases if c.failed]
         failing.sort(key=lambda c: (c.drawn, ranks[c.clause]))
         explained = [c for c in failing if c.visibility == "public"]
-        for case in explained if show_all else explained[:1]:
-            brief = advice is not None and advice.example is not None and not show_all
-            parts.append(_explain(case, source, command, result.submission.positions, brief=brief))
-        parts += _others([c.id for c in explained[1:]] if not show_all else [], failing)
+        shown = explained if show_all or checks is not None else explained[:1]
+        brief = advice is not None and advice.example is not None and not show_all and checks is None
+        told = _explanations(shown, source, command, result.submission.positions, brief=brief)
+        if checks is not None:
+            parts += _part(result, told)
+        else:
+            parts += told.values()
+        parts += _others([c.id for c in explained[len(shown) :]], failing)
         parts += _not_counted(result.cases)
     elif result.output.stdout or result.output.stderr:
-        parts.append(_printed("printed", result.output.stdout))
-        parts.append(_printed("printed to stderr", result.output.stderr))
+        parts += _printed("printed", result.output.stdout)
+        parts += _printed("printed to stderr", result.output.stderr)
     chosen = _chosen(result)
     if chosen:
         parts.append(Text(chosen, style="dim"))
     parts.append(Text(_isolation(result.isolation), style="dim"))
     return Trimmed(Group(*parts))
+
+
+def check_line(result: Result) -> Text:
+    """What ``grader check --quiet`` shows of one submission: id, status and points."""
+    return _status(result, result.submission.id)
+
+
+def _explanations(
+    cases: Sequence[CaseResult], source: str, command: str, positions: Positions, *, brief: bool
+) -> dict[str, RenderableType]:
+    """What is told of each failing case, by its id; a hint of several in a row once."""
+    told = {}
+    hint = ""
+    for case in cases:
+        shown = replace(case, hint="") if case.hint == hint else case
+        told[case.id] = _explain(shown, source, command, positions, brief=brief)
+        hint = case.hint
+    return told
+
+
+def _part(result: Result, told: Mapping[str, RenderableType]) -> list[RenderableType]:
+    """Every visible check of a part with what was printed: while the file was loaded, then call by call."""
+    visible = [case for case in result.cases if case.visibility == "public"]
+    calls = [call for case in visible for call in case.details.get("printed", ())]
+    parts: list[RenderableType] = []
+    for name, label in (("stdout", "printed"), ("stderr", "printed to stderr")):
+        whole = getattr(result.output, name)
+        in_calls = sum(len(call[name]) for call in calls)
+        parts += _printed(f"{label} while the file was loaded", whole[: len(whole) - in_calls], whole=True)
+    for case in visible:
+        if case.id in told:
+            parts.append(told[case.id])
+            continue
+        sign = SIGNS[case.verdict]
+        title = f"  {clean(case.title, 100)}" if case.title else ""
+        line = Text.assemble((f"{sign[0]} ", sign[1]), (case.id, "bold"), title, f"  ({words(case.verdict)})")
+        parts += [Text(""), line, *_printed_by(case)]
+    if result.output.truncated:
+        parts.append(Text("More was printed than is kept; the rest is lost."))
+    return parts
+
+
+def _adjustment(adjustment: Adjustment) -> Text:
+    """Points given or taken, with the sign and the reason."""
+    given = adjustment.points
+    style = "green" if given > 0 else "red" if given < 0 else ""
+    unit = "point" if abs(given) == 1 else "points"
+    return Text.assemble(
+        (f"{points(given, signed=True)} {unit}", style), f"  {clean(adjustment.reason, 300)}"
+    )
 
 
 def _chosen(result: Result) -> str:
@@ -115,12 +182,12 @@ def _others(more: Sequence[str], failing: Sequence[CaseResult]) -> list[Renderab
     if more:
         listed = f"{', '.join(more[:MAX_LISTED])}{' …' if len(more) > MAX_LISTED else ''}"
         checks = "check" if len(more) == 1 else "checks"
-        lines.append(Text(f"{len(more)} more failing {checks}: {listed} (--all explains them)", style="dim"))
+        lines.append(Text(f"{len(more)} more failing {checks}: {listed} (--all explains them)"))
     hidden = sum(c.visibility == "hidden" for c in failing)
     if hidden:
         too = " too" if hidden < len(failing) else ""
         fail = "check fails" if hidden == 1 else "checks fail"
-        lines.append(Text(f"{hidden} hidden {fail}{too}", style="dim"))
+        lines.append(Text(f"{hidden} hidden {fail}{too}"))
     return lines
 
 
@@ -131,7 +198,7 @@ def _not_counted(cases: Sequence[CaseResult]) -> list[RenderableType]:
         if case.verdict == "skipped":
             reasons[case.message] = reasons.get(case.message, 0) + 1
     shown = sorted(reasons.items(), key=lambda item: -item[1])[:3]
-    return [Text(f"– {count} {_left_out(clean(reason, 200))}", style="dim") for reason, count in shown]
+    return [Text(f"– {count} {_left_out(clean(reason, 200))}") for reason, count in shown]
 
 
 def _left_out(reason: str) -> str:
@@ -141,50 +208,72 @@ def _left_out(reason: str) -> str:
 
 
 def _headline(result: Result) -> Text:
-    style = STATUS_STYLES[result.status]
-    text = Text.assemble(
-        (clean(result.submission.name, 80), "bold"),
-        "  ",
-        (words(result.status), style),
-        f"  {points(result.score)} of {points(result.max_score)} points",
-    )
+    text = _status(result, clean(result.submission.name, 80))
     text.append(f"\n{clean(result.message, 600)}")
     return text
 
 
-def _clauses(result: Result, *, brief: bool) -> RenderableType:
-    """One row a clause, in the statement's order; ``brief`` counts those that hold."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=True, header_style="dim")
-    table.add_column("")
-    table.add_column("clause", overflow="fold")
-    table.add_column("checks", justify="right")
-    table.add_column("points", justify="right")
-    titles = result.exercise.get("clauses", {})
-    order = {name: n for n, name in enumerate(titles)}
-    rows = sorted(result.cases, key=lambda c: order.get(c.clause, len(order)))
-    holding = 0
-    for clause, group in groupby(rows, key=lambda c: c.clause):
-        cases = list(group)
-        passed = sum(c.verdict == "passed" for c in cases)
-        if brief and passed == len(cases):
-            holding += 1
-            continue
-        failed = any(c.failed for c in cases)
-        sign, style = ("✗", "red") if failed else SIGNS["passed" if passed == len(cases) else "skipped"]
-        got, most = sum(c.points for c in cases), sum(c.max_points for c in cases)
-        table.add_row(
-            Text(sign, style=style),
-            Text.assemble(
-                (clean(str(titles.get(clause, clause)), 60), "" if failed else "dim"),
-                (f"  {clean(clause, 40)}", "dim"),
-            ),
-            f"{passed}/{len(cases)}",
-            f"{points(got)}/{points(most)}",
-        )
-    if not holding:
-        return table
-    said = f" {holding} {'clause holds' if holding == 1 else 'clauses hold'} (--all lists them)"
-    return Group(table, Text.assemble(SIGNS["passed"], (said, "dim")))
+def _status(result: Result, name: str) -> Text:
+    sign, style = STATUS_SIGNS[result.status]
+    return Text.assemble(
+        (name, "bold"),
+        "  ",
+        (f"{sign} {words(result.status)}", style),
+        f"  {points(result.score)} of {points(result.max_score)} points",
+    )
+
+
+class _Clauses:
+    """One row a clause, in the statement's order, with a word for its verdict.
+
+    A narrow window shows no names beside the titles: ``--clause`` takes both.
+
+    Args:
+        brief: Clauses that hold are only counted.
+    """
+
+    def __init__(self, result: Result, *, brief: bool) -> None:
+        titles = result.exercise.get("clauses", {})
+        order = {name: n for n, name in enumerate(titles)}
+        cases = sorted(result.cases, key=lambda c: order.get(c.clause, len(order)))
+        self.holding = 0
+        self.rows: list[tuple[Text, str, str, Text, Text]] = []
+        for clause, group in groupby(cases, key=lambda c: c.clause):
+            row = _clause(list(group), clean(str(titles.get(clause, clause)), 60), clean(clause, 40))
+            if brief and row[0].plain == HOLDS:
+                self.holding += 1
+            else:
+                self.rows.append(row)
+
+    def _listing(self, named: bool) -> Listing:
+        rows = [
+            (sign, Text.assemble(title, (f"  {name}" if named else "", "dim")), *counts)
+            for sign, title, name, *counts in self.rows
+        ]
+        columns = ("verdict", "clause", "checks", "points")
+        return Listing(columns, rows, right=("checks", "points"), whole=("verdict",))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.rows:
+            yield self._listing(named=options.max_width >= NAMED)
+        if self.holding:
+            hold = "clause holds" if self.holding == 1 else "clauses hold"
+            yield Text.assemble(SIGNS["passed"], f" {self.holding} {hold} (--all lists them)")
+
+
+def _clause(cases: Sequence[CaseResult], title: str, name: str) -> tuple[Text, str, str, Text, Text]:
+    """The row of a clause: sign and word, title, name, checks, points."""
+    passed = sum(c.verdict == "passed" for c in cases)
+    if any(c.failed for c in cases):
+        verdict = Text("✗ fails", "red")
+    elif passed == len(cases):
+        verdict = Text(HOLDS, "green")
+    elif all(c.verdict == "grader_fault" for c in cases):
+        verdict = Text("! fault", "magenta")
+    else:
+        verdict = Text("– skipped")
+    got, most = sum(c.points for c in cases), sum(c.max_points for c in cases)
+    return verdict, title, name, Text(f"{passed}/{len(cases)}"), Text(f"{points(got)}/{points(most)}")
 
 
 def _explain(
@@ -196,24 +285,22 @@ def _explain(
         Text(clean(case.message, 600)),
     ]
     if case.hint:
-        parts.append(Text.assemble(("hint  ", "cyan"), clean(case.hint, 600)))
+        parts.append(labelled([("hint", Text(clean(case.hint, 600)))]))
     details = case.details
     if "traceback" in details:
         parts.append(_traceback(details, source, positions))
     shown = [_input(entry) for entry in details.get("inputs", [])]
     if shown and not brief:
-        parts.append(Text("\n".join(shown), style="dim"))
+        parts.append(Text("\n".join(shown)))
     if ("obtained" in details or "expected" in details) and not brief:
         parts.append(side_by_side(details))
     if details.get("worst") and not brief:
         parts.append(_worst(details["worst"]))
-    for name, label in (("stdout", "printed"), ("stderr", "printed to stderr")):
-        if details.get(name):
-            parts.append(_printed(label, details[name]))
+    parts += _printed_by(case)
     if details.get("snippet") and command:
         # Not wrapped, as it is there to be copied.
         said = f"reproduce it: {command} --case {case.id} --snippet"
-        parts.append(Text(said, style="dim", no_wrap=True, overflow="ignore"))
+        parts.append(Text(said, no_wrap=True, overflow="ignore"))
     return Group(Text(""), *parts)
 
 
@@ -240,28 +327,41 @@ def _traceback(details: Mapping[str, Any], source: str, positions: Positions) ->
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     text = Text()
     for line, function in details["traceback"][-6:]:
-        text.append(f"  {clean(positions.name(line), 200)}, in {clean(function, 60)}\n", style="dim")
+        text.append(f"  {clean(positions.name(line), 200)}, in {clean(function, 60)}\n")
         if 0 < line <= len(lines):
-            text.append(f"    {clean(lines[line - 1].strip(), 120)}\n")
+            text.append(f"    {clean(lines[line - 1].strip(), 120)}\n", style="bold")
     text.append(f"  {clean(str(details.get('exception', '')), 400)}", style="red")
     return text
 
 
-def _worst(rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("index", "obtained", "expected"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(str(tuple(row["index"])), cell(row["obtained"]), cell(row["expected"]))
-    return table
+def _worst(rows: Sequence[Mapping[str, Any]]) -> Listing:
+    names = ("index", "obtained", "expected")
+    cells = [
+        [Text(text) for text in (str(tuple(row["index"])), cell(row["obtained"]), cell(row["expected"]))]
+        for row in rows
+    ]
+    return Listing(names, cells, right=names)
 
 
-def _printed(label: str, text: str) -> RenderableType:
+def _printed_by(case: CaseResult) -> Iterator[RenderableType]:
+    """What a case's calls printed: each call's own where that is known, else all together and in short."""
+    calls = case.details.get("printed")
+    for name, label in (("stdout", "printed"), ("stderr", "printed to stderr")):
+        if calls is None:
+            yield from _printed(label, case.details.get(name, ""))
+            continue
+        for call in calls:
+            where = f" in call {call['call']} of {call['of']}" if call["of"] > 1 else ""
+            yield from _printed(f"{label}{where}", call[name], whole=True)
+
+
+def _printed(label: str, text: str, *, whole: bool = False) -> Iterator[RenderableType]:
     if not text:
-        return Text("")
-    lines = clean(text, 2_000).splitlines()
-    shown = lines[:12] + ([f"… {len(lines) - 12} more lines"] if len(lines) > 12 else [])
-    return Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in shown))
+        return
+    lines = clean(text, MOST_PRINTED if whole else 2_000).splitlines()
+    if not whole and len(lines) > MAX_PRINTED:
+        lines[MAX_PRINTED:] = [f"… {len(lines) - MAX_PRINTED} more lines (--case ID shows all)"]
+    yield Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in lines))
 
 
 def batch_summary(
@@ -279,15 +379,15 @@ def batch_summary(
     counts: dict[str, int] = {}
     for result in results:
         counts[result.status] = counts.get(result.status, 0) + 1
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("status")
-    table.add_column("submissions", justify="right")
-    for status in ("passed", "failed", "not_loadable", "grader_fault"):
-        if counts.get(status):
-            table.add_row(Text(words(status), style=STATUS_STYLES[status]), str(counts[status]))
+    rows = [
+        (Text(f"{sign} {words(status)}", style=style), Text(str(counts[status])))
+        for status, (sign, style) in STATUS_SIGNS.items()
+        if counts.get(status)
+    ]
     violated = sum(r.policy.status == "violated" for r in results)
     if violated:
-        table.add_row(Text("of these with a banned helper", style="dim"), str(violated))
+        rows.append((Text("of these with a banned helper"), Text(str(violated))))
+    table = Listing(("status", "submissions"), rows, right=("submissions",))
     scores = [r.score for r in results if r.score is not None]
     mean = (
         f"mean score {points(sum(scores) / len(scores))} of {points(results[0].max_score)}; "
@@ -329,5 +429,7 @@ def show(console: Console, content: RenderableType) -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that honours NO_COLOR and the window's width."""
+    """A console that honours NO_COLOR, with no escapes at all, and the window's width."""
+    if os.environ.get("NO_COLOR"):
+        return Console(stderr=stderr, highlight=False, soft_wrap=False, color_system=None)
     return Console(stderr=stderr, highlight=False, soft_wrap=False)

@@ -21,7 +21,7 @@ def validation_report(validation: Validation) -> RenderableType:
     """Verdict, counts, what the cases kill, survivors, and one line per weakness with file and line."""
     cases = validation.cases
     style = "bold green" if validation.sound else "bold red"
-    verdict = "sound" if validation.sound else "weaknesses found"
+    verdict = "✓ sound" if validation.sound else "✗ weaknesses found"
     parts: list[RenderableType] = [
         Text.assemble((validation.exercise, "bold"), "  ", (verdict, style)),
         Text(

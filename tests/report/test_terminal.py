@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from grader.report.figures import points
-from grader.report.terminal import batch_summary, check_report, show, words
+from grader.report.terminal import batch_summary, check_line, check_report, console, show, words
 from grader.result import (
     ONLY_FILE,
     Adjustment,
@@ -84,36 +84,38 @@ def test_a_verdict_is_shown_in_words() -> None:
 
 def test_the_headline_names_submission_status_and_points() -> None:
     first, second, *_ = shown(result(case(), failing(2))).splitlines()
-    assert first.strip() == "Ann  failed  1 of 2 points" and second.strip() == "A sentence."
+    assert first.strip() == "Ann  ✗ failed  1 of 2 points" and second.strip() == "A sentence."
 
 
 def test_clauses_stand_in_the_statements_order_each_once() -> None:
     record = result(case(1), failing(2, clause="scale"), case(3), case(4, clause="scale"))
     lines = [line.split() for line in shown(record).splitlines()]
-    fails, holds = ["✗", "Scale", "scale", "1/2", "1/2"], ["✓", "Product", "product", "2/2", "2/2"]
+    fails = ["✗", "fails", "Scale", "scale", "1/2", "1/2"]
+    holds = ["✓", "holds", "Product", "product", "2/2", "2/2"]
     assert [line for line in lines if line in (fails, holds)] == [fails, holds]
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "sign"),
+    ("verdicts", "told"),
     [
-        (("passed", "passed"), "✓"),
-        (("passed", "raised"), "✗"),
-        (("passed", "skipped"), "–"),
-        (("skipped", "skipped"), "–"),
-        (("skipped", "timed_out"), "✗"),
+        (("passed", "passed"), "✓ holds"),
+        (("passed", "raised"), "✗ fails"),
+        (("passed", "skipped"), "– skipped"),
+        (("skipped", "skipped"), "– skipped"),
+        (("skipped", "timed_out"), "✗ fails"),
+        (("grader_fault", "grader_fault"), "! fault"),
     ],
 )
-def test_a_clause_holds_only_where_all_its_checks_passed(verdicts: tuple[Any, ...], sign: str) -> None:
+def test_a_clause_holds_only_where_all_its_checks_passed(verdicts: tuple[Any, ...], told: str) -> None:
     cases = [failing(n, verdict=v) if v != "passed" else case(n) for n, v in enumerate(verdicts)]
     (line,) = [text for text in shown(result(*cases)).splitlines() if "Product" in text]
-    assert line.split()[0] == sign
+    assert line.split()[:2] == told.split()
 
 
 def test_the_first_failing_check_is_explained_and_the_rest_counted() -> None:
     record = result(case(1), failing(2, hint="Try it."), failing(3, message="Another."), failing(4))
     text = shown(record)
-    assert "✗ case_2  A title  (wrong value)" in text and "hint  Try it." in text
+    assert "✗ case_2  A title  (wrong value)" in text and "hint     Try it." in text
     assert "Another." not in text and "2 more failing checks: case_3, case_4" in text
     every = shown(record, show_all=True)
     assert "Another." in every and "more failing" not in every
@@ -288,7 +290,7 @@ def test_policy_notes_and_adjustments_are_shown() -> None:
         notes=("A note.",),
     )
     text = shown(record)
-    for expected in ("Line 3 uses torch.softmax.", "−1 points", "a banned helper is used", "A note."):
+    for expected in ("Line 3 uses torch.softmax.", "−1 point  a banned helper is used", "A note."):
         assert expected in text
 
 
@@ -361,7 +363,7 @@ def test_the_summary_counts_each_status_and_leaves_faults_out_of_the_mean() -> N
     fault = result(failing(verdict="grader_fault"), status="grader_fault", score=None)
     text = summary(result(case()), result(failing()), fault)
     rows = [line.split() for line in text.splitlines()]
-    for row in (["passed", "1"], ["failed", "1"], ["grader", "fault", "1"]):
+    for row in (["✓", "passed", "1"], ["✗", "failed", "1"], ["!", "grader", "fault", "1"]):
         assert row in rows
     assert "mean score 0.5 of 1" in text and "2 graded in 2.0 s" in text and "1 kept" in text
 
@@ -377,3 +379,171 @@ def test_a_file_that_was_chosen_among_others_is_told_with_its_rule() -> None:
     assert "file: final.py, the only file that defines f\n" in shown(result(case(), submission=chosen))
     alone = replace(chosen, rule=ONLY_FILE)
     assert "file:" not in shown(result(case(), submission=alone))
+
+
+# --- every window, with and without colour ----------------------------------------------------
+
+sentences = st.lists(
+    st.text("abcdefgh", min_size=1, max_size=30) | st.just(LONG), min_size=1, max_size=12
+).map(" ".join)
+some_verdict = st.sampled_from(("passed", "wrong_value", "raised", "timed_out", "skipped"))
+numbers = st.lists(
+    st.lists(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=2), min_size=1, max_size=2),
+    min_size=1,
+    max_size=4,
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Result:
+    """A record with cases of all kinds, in clauses with titles of any length."""
+    titles = {name: draw(sentences) for name in ("scale", "product")}
+    cases = []
+    for number in range(draw(st.integers(1, 4))):
+        changes: dict[str, Any] = {"clause": draw(st.sampled_from(("scale", "product")))}
+        changes["title"] = draw(sentences)
+        verdict = draw(some_verdict)
+        if verdict == "passed":
+            cases.append(case(number, **changes))
+            continue
+        details = {
+            "obtained": draw(numbers),
+            "expected": draw(numbers),
+            "worst": [{"index": [0, 0, 0], "obtained": 1.5, "expected": 2.5}],
+            "inputs": [{"name": "x", "dtype": "float64", "shape": [1, 2], "values": [[1.0, 2.0]]}],
+            "stdout": draw(sentences),
+            **SNIPPET,
+        }
+        changes |= {"message": draw(sentences), "hint": draw(sentences), "details": details}
+        cases.append(failing(number, verdict=verdict, **changes))
+    made = result(*cases, message=draw(sentences), notes=(draw(sentences),))
+    given = (Adjustment(draw(sentences), draw(st.sampled_from((-2.5, 1.0)))),)
+    return replace(made, adjustments=given, exercise={**made.exercise, "clauses": titles})
+
+
+@given(records(), st.integers(20, 200), st.booleans())
+def test_in_any_window_lines_fit_and_words_say_what_signs_do(
+    record: Result, width: int, show_all: bool
+) -> None:
+    lines = shown(record, width=width, show_all=show_all).splitlines()
+    # A command is there to be copied.
+    assert all(len(line) <= width for line in lines if not line.startswith("reproduce it: "))
+    text = "\n".join(lines)
+    for clause in {c.clause for c in record.cases}:
+        found = [c for c in record.cases if c.clause == clause]
+        word = "✗ fails" if any(c.failed for c in found) else "– skipped"
+        if not all(c.verdict == "passed" for c in found):
+            assert word in text
+    assert text.count("✗ fails") == len({c.clause for c in record.cases if c.failed})
+    sign = "✓ passed" if record.status == "passed" else "✗ failed"
+    assert sign in " ".join(text.split())
+
+
+@pytest.mark.parametrize("terminal", ["xterm-256color", "dumb"])
+def test_no_color_leaves_no_escapes(monkeypatch: pytest.MonkeyPatch, terminal: str) -> None:
+    monkeypatch.setenv("TERM", terminal)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    told = []
+    for value in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", value)
+        out = io.StringIO()
+        made = console()
+        made.file = out
+        show(made, check_report(result(case(), failing(2, details=SNIPPET))))
+        told.append(out.getvalue())
+    assert ("\x1b[" in told[0]) == (terminal != "dumb") and "\x1b" not in told[1]
+
+
+# --- parts, prints, points by hand -------------------------------------------------------------
+
+
+def printed(call: int, of: int, stdout: str, stderr: str = "") -> dict[str, Any]:
+    return {"call": call, "of": of, "stdout": stdout, "stderr": stderr}
+
+
+def test_a_part_shows_all_prints_call_by_call_also_of_checks_that_pass() -> None:
+    many = "".join(f"line {n}\n" for n in range(40))
+    cases = (
+        case(1, details={"printed": [printed(1, 2, "first\n"), printed(2, 2, "", "second\n")]}),
+        failing(2, details={"printed": [printed(1, 1, many)], "stdout": many}),
+        case(3),
+    )
+    record = result(*cases, output=Output(f"loading\nfirst\n{many}", "second\n"))
+    told = shown(record, checks=9)
+    assert "This is a part of the checks: 3 of 9." in told
+    lines = told.splitlines()
+    at = lines.index("printed while the file was loaded:")
+    assert lines[at + 1] == "  loading" and lines[at + 2] == ""
+    at = lines.index("✓ case_1  A title  (passed)")
+    assert lines[at + 1 : at + 5] == [
+        "printed in call 1 of 2:",
+        "  first",
+        "printed to stderr in call 2 of 2:",
+        "  second",
+    ]
+    assert all(told.count(f"  line {n}\n") == 1 for n in range(40))
+    assert "✓ case_3  A title  (passed)" in lines
+    lost = replace(record, output=replace(record.output, truncated=True))
+    assert "More was printed than is kept" in shown(lost, checks=9) and "More was" not in told
+
+
+def test_a_whole_run_shows_prints_in_short_and_says_how_to_see_all() -> None:
+    many = "".join(f"line {n}\n" for n in range(40))
+    told = shown(result(failing(1, details={"stdout": many})))
+    assert "line 11\n" in told and "line 12" not in told
+    assert "… 28 more lines (--case ID shows all)" in told and "part of the checks" not in told
+
+
+def test_every_failing_check_of_a_part_is_explained() -> None:
+    record = result(
+        failing(1), failing(2, message="Another."), failing(3, hint="Twice."), failing(4, hint="Twice.")
+    )
+    told = shown(record, checks=9)
+    assert "Another." in told and "more failing" not in told
+    assert told.count("hint     Twice.") == 1
+
+
+def test_where_hidden_checks_were_not_run_it_is_said() -> None:
+    record = result(failing(1))
+    visible = replace(record, exercise={**record.exercise, "visible_only": True})
+    assert "Hidden checks were not run here." in shown(visible)
+    assert "not run here" not in shown(record) and "not run here" not in shown(visible, checks=3)
+
+
+def test_points_that_are_given_are_green_and_points_that_are_taken_red() -> None:
+    record = result(case(), adjustments=(Adjustment("late", -2.5), Adjustment("a fine comment", 1.0)))
+    assert "−2.5 points  late\n+1 point  a fine comment\n" in shown(record)
+    colored = shown(record, color=True)
+    assert "\x1b[31m−2.5 points\x1b[0m" in colored and "\x1b[32m+1 point\x1b[0m" in colored
+
+
+def test_quiet_is_one_line_with_id_status_and_points() -> None:
+    fault = result(failing(verdict="grader_fault"), status="grader_fault", score=None)
+    for record, line in (
+        (result(case()), "ann  ✓ passed  1 of 1 points"),
+        (result(failing()), "ann  ✗ failed  0 of 1 points"),
+        (fault, "ann  ! grader fault  – of 1 points"),
+    ):
+        assert check_line(record).plain == line
+
+
+# --- answers of three axes ---------------------------------------------------------------------
+
+
+def test_of_an_answer_of_three_axes_the_matrices_that_differ_are_shown_first() -> None:
+    right = [[[float(10 * n + m)] * 2 for m in range(2)] for n in range(4)]
+    wrong = [[list(row) for row in matrix] for matrix in right]
+    wrong[2][1][0] = 99.0
+    told = shown(result(failing(1, details={"obtained": wrong, "expected": right}))).splitlines()
+    (at,) = [n for n, line in enumerate(told) if line.split() == ["obtained[2]", "expected[2]"]]
+    assert told[at + 2].split() == ["99", "21", "21", "21"]
+    assert any(line.split() == ["obtained[0]", "expected[0]"] for line in told[at:])
+    assert "… 2 more matrices" in told
+
+
+@pytest.mark.parametrize("obtained", [[1.0], [[[1.0]]], [[[[2.0]]]], [], [[[1.0, 2.0], [3.0]]]])
+def test_answers_with_different_numbers_of_axes_are_both_shown(obtained: Any) -> None:
+    told = shown(result(failing(1, details={"obtained": obtained, "expected": [[[5.0, 6.0]]] * 3})))
+    assert "expected[0]" in told and "5     6" in told
+    assert ("obtained" in told) == (obtained != [[[1.0, 2.0], [3.0]]])  # ragged lists are no array
