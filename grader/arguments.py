@@ -16,6 +16,7 @@ from grader.sandbox.levels import LEVELS
 
 COMMANDS = (
     "check",
+    "explain",
     "intake",
     "grade",
     "report",
@@ -195,6 +196,17 @@ def build_parser() -> Parser:
         action="store_true",
         help="print Python text that makes the calls of the case named by --case and says whether it holds",
     )
+
+    page = _command(
+        added,
+        "explain",
+        _lazily("explain", "explain"),
+        "Explain a clause, a check, a known mistake, a rule of the policy or a verdict.",
+        "Without a name it lists what can be explained.",
+    )
+    page.add_argument("name", nargs="*", metavar="ID", help="its id, as reports show it, or its title")
+    _exercise(page)
+    _json(page)
 
     look = _command(
         added,
