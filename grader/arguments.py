@@ -16,6 +16,7 @@ from grader.sandbox.levels import LEVELS
 
 COMMANDS = (
     "check",
+    "explain",
     "intake",
     "grade",
     "report",
@@ -210,6 +211,17 @@ def build_parser() -> Parser:
         help="check again on every save, also of imported modules, and show what changed since the last run",
     )
     _quiet(one, "one line a submission: id, status and points")
+
+    page = _command(
+        added,
+        "explain",
+        _lazily("explain", "explain"),
+        "Explain a clause, a check, a known mistake, a rule of the policy or a verdict.",
+        "Without a name it lists what can be explained.",
+    )
+    page.add_argument("name", nargs="*", metavar="ID", help="its id, as reports show it, or its title")
+    _exercise(page)
+    _json(page)
 
     look = _command(
         added,

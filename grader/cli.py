@@ -89,6 +89,8 @@ def _print_fault_json(message: str, problems: list[Problem]) -> None:
             key: [] for key in ("layouts", "submissions", "missing", "notes", "left_out", "problems")
         }
         shared.print_json({"schema": "grader.intake/1", **nothing, "error": message})
+    elif command == "explain":
+        shared.print_json({"schema": "grader.explanation/1", "topics": [], "error": message})
     elif command == "validate":
         from grader.validation import SCHEMA
 

@@ -286,11 +286,16 @@ class Influence(Model):
 
 
 class PolicyRule(Model):
-    """Helpers that a submission may not use, and what to write instead."""
+    """Helpers that a submission may not use, and what to write instead.
+
+    ``what`` says what a submission does that uses them, ``looks`` shows it in a line or two of code.
+    """
 
     id: Identifier
     title: Text
+    what: Text | None = None
     why: Text
+    looks: Text | None = None
     instead: Text
     names: list[str] = []
     methods: list[str] = []

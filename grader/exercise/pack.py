@@ -161,7 +161,7 @@ class Pack:
             "packages": exercise.packages,
             "parameters": exercise.parameters,
             "limits": exercise.limits,
-            "policy": {key: value for key, value in exercise.policy.items() if key != "effect"},
+            "policy": _told_policy(exercise.policy),
             "phases": [
                 [name, hashlib.sha256(block).hexdigest(), self.answer_sizes(name)]
                 for name, block in self.blocks.items()
@@ -223,6 +223,15 @@ class Pack:
         block = self.blocks[case.visibility]
         values = [a.read(block) if not isinstance(a, int | float) else a for a in step]
         return list(zip(self.exercise.parameters, values, strict=True))
+
+
+def _told_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy without its effect, and without what only a rule's page shows."""
+    told = {key: value for key, value in policy.items() if key != "effect"}
+    if "rules" in told:
+        pages = ("what", "looks")
+        told["rules"] = [{k: v for k, v in rule.items() if k not in pages} for rule in told["rules"]]
+    return told
 
 
 def _damaged(error: Exception) -> GraderError:

@@ -131,7 +131,7 @@ def read_advice(result: Result) -> Advice | None:
         others=tuple(_diagnosis(d, clauses) for d in found if not d.get("of")),
         undiagnosed=result.undiagnosed if isinstance(result.undiagnosed, str) else "",
         clause=str(clauses.get(broken[0], broken[0])) if broken else "",
-        example=_example(result.counterexample),
+        example=read_example(result.counterexample),
         influence=read_influence(result.influence),
     )
     empty = not (advice.alternatives or advice.others or advice.undiagnosed)
@@ -165,7 +165,8 @@ def _diagnosis(data: Mapping[str, Any], clauses: Mapping[str, Any]) -> Diagnosis
     return Diagnosis(_text(data, "title"), _clause(data, clauses), _text(data, "message"), tuple(pages))
 
 
-def _example(data: Any) -> Example | None:
+def read_example(data: Any) -> Example | None:
+    """A small input with its answers, as a record's ``counterexample`` has it; None when there is none."""
     if not isinstance(data, Mapping) or not data:
         return None
     dims = data.get("dims")

@@ -41,7 +41,7 @@ def advice_report(advice: Advice) -> RenderableType:
             lines.append(Text(f"What holds least: {one_line(advice.clause, 60)}."))
     rows: list[tuple[str, RenderableType]] = []
     if advice.example:
-        rows.append(("example", _example(advice.example)))
+        rows.append(("example", example_lines(advice.example)))
     if advice.influence:
         rows.append(("moves", _Maps(advice.influence)))
     return Group(*lines, labelled(rows)) if rows else Group(*lines)
@@ -87,7 +87,8 @@ def _code(text: str) -> Text:
 # --- The small example ----------------------------------------------------------------------------
 
 
-def _example(example: Example) -> RenderableType:
+def example_lines(example: Example) -> RenderableType:
+    """Dims, arguments, answers, and the first step where the two ways part."""
     given = [_given(g) for g in example.given]
     parts: list[RenderableType] = [Text("\n".join(filter(None, [clean(example.dims, 300), *given])))]
     if example.message:

@@ -65,6 +65,11 @@ JUDGED_BY = {
 }
 
 
+def with_pages(pack: Pack) -> list[dict[str, Any]]:
+    """The policy's rules with what only their pages show."""
+    return [{**rule, "what": "Said.", "looks": "np.einsum(x)"} for rule in pack.exercise.policy["rules"]]
+
+
 @pytest.mark.parametrize("name", JUDGED_BY)
 def test_it_stays_when_a_case_is_judged_otherwise(pack: Pack, name: str) -> None:
     assert with_first_case(pack, **JUDGED_BY[name]).execution_digest == pack.execution_digest
@@ -75,6 +80,7 @@ def test_it_stays_when_the_exercise_is_told_or_counted_otherwise(pack: Pack) -> 
     for changed in (
         with_exercise(pack, title="Other", clauses=clauses, grading={"max_score": 10}),
         with_exercise(pack, policy={**pack.exercise.policy, "effect": {"note": True}}),
+        with_exercise(pack, policy={**pack.exercise.policy, "rules": with_pages(pack)}),
         replace(pack, id="sha256:0", known_data={}, follow_data={}, sources="sha256:1"),
         replace(pack, tensors={name: tensor + 1 for name, tensor in pack.tensors.items()}),
     ):

@@ -162,6 +162,7 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("policy", ("effect",), {"deduct": -1}, "effect.deduct", "found -1"),
     ("policy", ("rules", 0, "why"), GONE, "rules[0].why", "is missing"),
     ("policy", ("rules", 0, "instead"), " ", "rules[0].instead", "found ' '"),
+    ("policy", ("rules", 0, "looks"), " ", "rules[0].looks", "found ' '"),
     ("policy", ("rules", 0, "id"), "Bad Id", "rules[0].id", "found 'Bad Id'"),
     ("policy", ("rules", 0, "names"), "numpy.dot", "rules[0].names", "expected a list, found 'numpy.dot'"),
     ("case", ("id",), "Ones Row", "id", "found 'Ones Row'"),

@@ -1,0 +1,39 @@
+"""``grader explain``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from grader.commands.shared import OK, console, print_json
+
+SCHEMA = "grader.explanation/1"
+
+
+def explain(chosen: argparse.Namespace) -> int:
+    """``grader explain``."""
+    from grader.exercise.resolve import resolve_pack
+    from grader.judge.topics import find, listing
+    from grader.report.explain import explanation, overview
+    from grader.report.terminal import show
+
+    pack = resolve_pack(chosen.exercise, chosen.root)
+    exercise = pack.exercise
+    # A title has blanks, and nobody wants to quote it.
+    name = " ".join(chosen.name)
+    topics = find(pack, name) if name else listing(pack)
+    if chosen.json:
+        print_json({"schema": SCHEMA, "exercise": exercise.name, "topics": topics})
+    elif name:
+        show(console(), explanation(topics, _command(chosen)))
+    else:
+        show(console(), overview(exercise.name, exercise.title, topics))
+    return OK
+
+
+def _command(chosen: argparse.Namespace) -> str:
+    """How a case is run on a file, as the reader chose the exercise."""
+    words = ["grader", "check", "solution.py"]
+    words += ["--exercise", chosen.exercise] if chosen.exercise else []
+    words += ["--root", str(chosen.root)] if chosen.root else []
+    return " ".join(map(shlex.quote, words))
