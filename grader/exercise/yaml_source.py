@@ -59,6 +59,18 @@ class Document:
         return self.lines.get(path, 1)
 
 
+@dataclass(frozen=True)
+class Item:
+    """One item of a document, with the lines of its keys."""
+
+    document: Document
+    path: KeyPath
+
+    def line(self, *key: str | int) -> int:
+        """The line of a key of the item, or of the nearest key around it."""
+        return self.document.line((*self.path, *key))
+
+
 def show_path(path: KeyPath) -> str:
     """A key path as text: ``("cases", 3, "id")`` becomes ``cases[3].id``."""
     text = ""
