@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 
 def check(chosen: argparse.Namespace) -> int:
     """``grader check``."""
+    if chosen.format != "github":
+        return _check(chosen)
+    from grader.commands.check_job import tell_fault
+    from grader.commands.job import faults_told
+
+    with faults_told(tell_fault):
+        return _check(chosen)
+
+
+def _check(chosen: argparse.Namespace) -> int:
     from grader.exercise.resolve import resolve_pack
 
     pack = resolve_pack(chosen.exercise, chosen.root)
@@ -50,7 +61,7 @@ def check(chosen: argparse.Namespace) -> int:
     results: list[Result] = []
     # The runner ends it.
     started, warm.server = warm.server, None
-    with Runner(pack, started) as runner:
+    with _log(chosen), Runner(pack, started) as runner:
         for submission in intake.submissions:
             result = runner.grade(submission)
             results.append(result)
@@ -60,9 +71,22 @@ def check(chosen: argparse.Namespace) -> int:
         say(problem)
     if chosen.json:
         print_json([result.for_student().to_dict() for result in results])
+    if chosen.format == "github":
+        from grader.commands.check_job import tell_results
+
+        tell_results(pack, list(zip(intake.submissions, results, strict=True)), intake.problems)
     if chosen.html is not None:
         _write_pages(chosen.html, results)
     return _check_status(results, bool(intake.problems) or not results)
+
+
+def _log(chosen: argparse.Namespace) -> AbstractContextManager[None]:
+    """What a submission says is no command of the job that runs this."""
+    if chosen.format != "github":
+        return nullcontext()
+    from grader.commands.job import for_people
+
+    return for_people()
 
 
 def _show(
