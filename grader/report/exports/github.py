@@ -5,9 +5,11 @@ Everything shown is what a student may see. In the summary each text that is not
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from grader.report.exports.base import Exported, ExportOptions, save
 from grader.report.exports.saying import adjustments, case_name, clause_title, frames, verdict
@@ -17,6 +19,8 @@ from grader.report.workflow import SUMMARY_BYTES, as_many_as_shown, code, comman
 from grader.result import UNJUDGED, Result
 
 ANNOTATIONS, SUMMARY = "annotations.txt", "summary.md"
+PAGE = (("why", "Why it is wrong"), ("instead", "What to write instead"))
+_LINE = re.compile(r"Line (\d{1,7}) |Loading the file raised \w+ in line (\d{1,7})\b")
 
 
 def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Exported:
@@ -49,12 +53,17 @@ def _annotations(result: Result, base: str, line: int) -> Iterator[str]:
         yield command("warning", result.message, {"file": file, "title": "The grader failed"})
         return
     if result.status == "not_loadable":
-        yield command("error", result.message, {"file": file, "title": "The file could not be loaded"})
+        place, where = _place(result, base, _told_line(result), 0)
+        yield command("error", result.message, {**place, "title": f"The file could not be loaded{where}"})
         return
     for violation in result.policy.violations:
         place, where = _place(result, base, violation.line, violation.column)
         title = f"A rule is broken{where}: {violation.helper or violation.rule}"
         yield command("error", violation.message, {**place, "title": title})
+    for found in result.diagnoses:
+        if found.get("told_by") == "values":
+            title = f"Likely mistake: {found.get('title', '')}"
+            yield command("error", "\n".join(_explained(found)), {**whole, "title": title})
     ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
     failing = sorted([c for c in result.cases if c.failed], key=lambda c: (c.drawn, ranks[c.clause]))
     for case in failing:
@@ -70,6 +79,23 @@ def _annotations(result: Result, base: str, line: int) -> Iterator[str]:
         clauses = ", ".join(dict.fromkeys(clause_title(result, case) for case in hidden))
         said = f"{len(hidden)} hidden {'check fails' if len(hidden) == 1 else 'checks fail'}: {clauses}"
         yield command("error", said, {**whole, "title": "Hidden checks"})
+
+
+def _explained(found: Mapping[str, Any]) -> Iterator[str]:
+    """A diagnosis in lines: what tells of it, why it is wrong, what to write instead."""
+    yield str(found.get("message", ""))
+    pages = found.get("pages")
+    for page in pages if isinstance(pages, list | tuple) else ():
+        if isinstance(page, Mapping):
+            yield from (f"{name}: {page[key]}" for key, name in PAGE if page.get(key))
+
+
+def _told_line(result: Result) -> int:
+    """The line that the message of a file that can't be loaded names; 0 where it is none of the file's own."""
+    if result.submission.parts:
+        return 0
+    told = _LINE.match(result.message)
+    return int(told[1] or told[2]) if told else 0
 
 
 def _file(base: str, name: str) -> str:
