@@ -91,7 +91,7 @@ def _explained(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _told_line(result: Result) -> int:
-    """The line that the message of a file that can't be loaded names; 0 where it is none of the file's own."""
+    """The line of the file that the message names when it can't be loaded; 0 for none."""
     if result.submission.parts:
         return 0
     told = _LINE.match(result.message)
