@@ -137,6 +137,17 @@ def _quiet(parser: argparse.ArgumentParser, left: str) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help=f"print {left}")
 
 
+def _output(parser: argparse.ArgumentParser, what: str) -> None:
+    """What is written to standard output: text, JSON or GitHub's workflow commands."""
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--json",
+        action="store_true",
+        help="write one JSON document to standard output and nothing else there",
+    )
+    chosen.add_argument("--format", choices=("text", "github"), default="text", help=what)
+
+
 def _hidden(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hidden",
@@ -173,7 +184,7 @@ def build_parser() -> Parser:
     )
     _paths(one)
     _exercise(one)
-    _json(one)
+    _output(one, "github: annotations at the lines, the job's summary and the step's outputs (default: text)")
     one.add_argument(
         "--html", type=Path, metavar="FILE", help="write the report as a page (a folder for several)"
     )
@@ -394,7 +405,7 @@ def build_parser() -> Parser:
     proof.add_argument(
         "--fast", action="store_true", help="leave out mutants, worked submissions and the second build"
     )
-    _json(proof)
+    _output(proof, "github: annotations at the lines at fault, and the job's summary (default: text)")
     _quiet(proof, "a line for each weakness, and nothing when there is none")
     proof.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
 

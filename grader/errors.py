@@ -43,8 +43,18 @@ class Problem:
 
 
 class ExerciseError(GraderError):
-    """An exercise's files hold one or more faults."""
+    """An exercise's files hold one or more faults.
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    Args:
+        problems: The faults.
+        said: The message; made from the faults when empty.
+    """
+
+    def __init__(self, problems: Sequence[Problem], said: str = "") -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__(said or "\n".join(str(problem) for problem in self.problems))
+
+    @classmethod
+    def at(cls, file: str, line: int, said: str) -> ExerciseError:
+        """One fault, told by a message that names the place itself."""
+        return cls([Problem(file, line, "", said)], said)

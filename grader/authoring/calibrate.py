@@ -42,14 +42,16 @@ class HonestRuns:
     """The exercise's right ways to order the arithmetic (``reference/NAME/rounding.py``).
 
     Raises:
-        GraderError: The module lacks ``RUNS``.
+        ExerciseError: The module lacks ``RUNS``.
     """
 
     def __init__(self, folder: Path) -> None:
         module = load_module(folder, "rounding")
         runs = getattr(module, "RUNS", None)
         if not isinstance(runs, dict) or not runs:
-            raise GraderError(f"{folder}/rounding.py defines no RUNS, a dictionary of honest runs by name")
+            path = f"{folder}/rounding.py"
+            message = f"{path} defines no RUNS, a dictionary of honest runs by name"
+            raise ExerciseError.at(path, 0, message)
         self.runs: Mapping[str, Any] = runs
         self.fragile: frozenset[str] = frozenset(getattr(module, "FRAGILE", ()))
 
@@ -122,8 +124,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     placed = assembled.placed
     digest = assembled.inputs_digest
 
-    def fault(message: str) -> ExerciseError:
-        return ExerciseError([Problem(placed.file, placed.line, "", f"{case.id}: {message}")])
+    def fault(message: str, *key: str) -> ExerciseError:
+        return ExerciseError([Problem(placed.file, placed.at(*key), "", f"{case.id}: {message}")])
 
     for answer in answers:
         if not np.isfinite(answer).all():
@@ -147,7 +149,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     if isinstance(case.check, Relation) and relation == "differs":
         change = smallest_change(case.check, answers)
         if change < case.check.at_least:
-            raise fault(f"the reference's answer changes by only {change:.1g} of its magnitude")
+            said = f"the reference's answer changes by only {change:.1g} of its magnitude"
+            raise fault(said, "check", "at_least")
         return Measured(
             inputs=digest,
             noise=noise,
@@ -156,7 +159,8 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
             at_least=float(f"{change:.2g}"),
         )
     if tolerance > USELESS and case.tolerance is not None:
-        raise fault(f"its tolerance {tolerance:.1g} lets mistakes through; at most {USELESS:.0g} is of use")
+        said = f"its tolerance {tolerance:.1g} lets mistakes through; at most {USELESS:.0g} is of use"
+        raise fault(said, "tolerance")
     if tolerance > USELESS:
         raise fault(
             f"honest runs differ by {noise:.1g} of the answer, so a tolerance would let mistakes through; "

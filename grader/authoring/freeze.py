@@ -106,7 +106,7 @@ class _Measurer:
             place = (entry.group, entry.file, entry.line)
             try:
                 tolerance = self.measure(
-                    PlacedCase(case, *place, dtype=descriptor.dtype, drawn=True)
+                    PlacedCase(case, *place, dtype=descriptor.dtype, drawn=True, item=entry.item)
                 ).tolerance
             except ExerciseError:
                 tolerance = math.inf

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from grader.errors import GraderError
+from grader.errors import ExerciseError
 
 Function = Callable[..., Any]
 
@@ -110,7 +110,7 @@ class Mutants:
         entry: Name of the entry point in ``model.py``.
 
     Raises:
-        GraderError: A module can't be read or parsed.
+        ExerciseError: A module can't be read or parsed.
     """
 
     def __init__(self, folder: Path, entry: str) -> None:
@@ -211,7 +211,8 @@ def _modules(folder: Path) -> Iterator[tuple[str, tuple[Path, ast.Module]]]:
         try:
             tree = ast.parse(path.read_bytes(), str(path))
         except (OSError, SyntaxError, ValueError) as error:
-            raise GraderError(f"{path} can't be parsed: {error}") from None
+            line = error.lineno or 0 if isinstance(error, SyntaxError) else 0
+            raise ExerciseError.at(str(path), line, f"{path} can't be parsed: {error}") from None
         yield name, (path, tree)
         inside = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
         for node in ast.walk(tree):

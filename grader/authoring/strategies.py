@@ -121,7 +121,7 @@ def draw_batch(exercise: Exercise, entry: Entry, *, spares: int = 0) -> list[Des
         drawn.clear()
     if not drawn:
         message = f"{spec.id}: the ranges of its dims leave nothing that fulfils the constraints"
-        raise ExerciseError([Problem(entry.file, entry.line, "random.dims", message)])
+        raise ExerciseError([Problem(entry.file, entry.at("random", "dims"), "random.dims", message)])
     seen: set[str] = set()
     fresh: list[Descriptor] = []
     spare: list[Descriptor] = []
@@ -137,5 +137,5 @@ def draw_batch(exercise: Exercise, entry: Entry, *, spares: int = 0) -> list[Des
     ]
     if len(chosen) < batch.count:
         message = f"{spec.id}: only {len(chosen)} of {batch.count} cases could be drawn; widen the ranges"
-        raise ExerciseError([Problem(entry.file, entry.line, "random.count", message)])
+        raise ExerciseError([Problem(entry.file, entry.at("random", "count"), "random.count", message)])
     return chosen

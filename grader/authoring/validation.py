@@ -111,10 +111,11 @@ class Validator:
         """The generated inputs that survivors are held against."""
         return Samples(self.source.exercise, self.reference, self.runs)
 
-    def weak(self, code: str, message: str, case: str) -> None:
-        """Note a weakness at a case."""
+    def weak(self, code: str, message: str, case: str, *key: str) -> None:
+        """Note a weakness at a case, or at one of its keys."""
         placed = self.placed[case]
-        self.weaknesses.append(Weakness(placed.file, placed.line, code, f"{case}: {message}"))
+        line = placed.at(*key) if key else placed.line
+        self.weaknesses.append(Weakness(placed.file, line, code, f"{case}: {message}"))
 
     def weak_exercise(self, code: str, message: str, *key: str) -> None:
         """Note a weakness at a key of ``exercise.yaml``, or of the exercise as a whole."""
@@ -236,9 +237,8 @@ class Validator:
             one = float(evaluate(work.expression, symbols | dict(placed.case.dims)))
             calls = sum(not isinstance(self.pack.plans[case.visibility][s], int) for s in case.steps)
             if one > work.per_case:
-                self.weak(
-                    "too_much_work", f"needs {one:,.0f} multiply-adds, {work.per_case:,} are allowed", case.id
-                )
+                message = f"needs {one:,.0f} multiply-adds, {work.per_case:,} are allowed"
+                self.weak("too_much_work", message, case.id, "random" if placed.drawn else "dims")
             total += one * calls
         if total > work.in_all:
             message = f"all calls need {total:,.0f} multiply-adds, {work.in_all:,} are allowed"
@@ -263,15 +263,15 @@ class Validator:
                 "tolerance_below_noise",
                 f"its tolerance {case.tolerance:.1g} is below twice the honest noise {measured.noise:.1g}",
                 case.id,
+                "tolerance",
             )
         check = placed.case.check
         if isinstance(check, Relation) and check.relation == "differs":
             stricter = {**case.options, "at_least": FACTOR * check.at_least}
             tightened = PackCase(**{**vars(case), "options": stricter})
             if judge_case(self.pack, tightened, outcomes_of(case, answers), {}).verdict != "passed":
-                self.weak(
-                    "relation_margin", f"the reference changes by less than {FACTOR:g} × at_least", case.id
-                )
+                message = f"the reference changes by less than {FACTOR:g} × at_least"
+                self.weak("relation_margin", message, case.id, "check", "at_least")
 
     def _crosscheck(self, assembled: AssembledCase, answers: Sequence[Array]) -> None:
         other = load_entry(self.folder, "crosscheck", self.source.exercise.entry)
@@ -412,7 +412,8 @@ class Validator:
                 if result.status == "grader_fault":
                     raise OwnFaultError(f"{one.file}: {result.message}")
                 for what in (*unknown_names(one.expected, self.pack), *disagreements(one.expected, result)):
-                    self.weaknesses.append(Weakness(one.file, 1, "worked_submission", what))
+                    place = (one.file, one.item.line(*what.key))
+                    self.weaknesses.append(Weakness(*place, "worked_submission", what.message))
                 if not _is_mistake(one):
                     continue
                 name = one.path.name if one.path.stem in taken else one.path.stem

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
@@ -18,6 +18,7 @@ from grader.exercise.fields import Model
 from grader.exercise.near import did_you_mean
 from grader.exercise.pack import Pack
 from grader.exercise.source import shown, validate_document
+from grader.exercise.yaml_source import Item, KeyPath
 from grader.result import CaseResult, Result
 
 ENDING = ".expected.yaml"
@@ -53,6 +54,7 @@ class Worked:
     path: Path
     expected: Expected
     file: str
+    item: Item
 
 
 def read_worked(folder: Path, problems: list[Problem]) -> Iterator[Worked]:
@@ -68,20 +70,30 @@ def read_worked(folder: Path, problems: list[Problem]) -> Iterator[Worked]:
         document = yaml_source.load(beside, shown(beside))
         expected = validate_document(TypeAdapter(Expected), document, document.data, (), problems)
         if expected is not None:
-            yield Worked(path, expected, shown(beside))
+            yield Worked(path, expected, shown(beside), Item(document, ()))
 
 
-def unknown_names(expected: Expected, pack: Pack) -> list[str]:
+class Disagreement(NamedTuple):
+    """The key of an expectation that is not met, and in what."""
+
+    key: KeyPath
+    message: str
+
+
+def unknown_names(expected: Expected, pack: Pack) -> list[Disagreement]:
     """Clauses and rules that an expectation names though the exercise has none of that name."""
     clauses = list(pack.exercise.clauses)
     rules = [rule["id"] for rule in pack.exercise.policy.get("rules", [])]
     found = [
-        f"unknown clause {c!r}{did_you_mean(c, clauses)}"
-        for c in (*expected.loses, *expected.keeps)
+        Disagreement((key, number), f"unknown clause {c!r}{did_you_mean(c, clauses)}")
+        for key, named in (("loses", expected.loses), ("keeps", expected.keeps))
+        for number, c in enumerate(named)
         if c not in clauses
     ]
     return found + [
-        f"unknown rule {r!r}{did_you_mean(r, rules)}" for r in expected.policy.rules if r not in rules
+        Disagreement(("policy", "rules", number), f"unknown rule {r!r}{did_you_mean(r, rules)}")
+        for number, r in enumerate(expected.policy.rules)
+        if r not in rules
     ]
 
 
@@ -90,11 +102,15 @@ def failing_clauses(cases: tuple[CaseResult, ...]) -> set[str]:
     return {c.clause for c in cases if c.failed}
 
 
-def disagreements(expected: Expected, result: Result) -> list[str]:
+def disagreements(expected: Expected, result: Result) -> list[Disagreement]:
     """In what a result is not the expected one; empty when it is."""
-    found: list[str] = []
+    found: list[Disagreement] = []
+
+    def disagree(message: str, *key: str | int) -> None:
+        found.append(Disagreement(key, message))
+
     if result.status != expected.status:
-        found.append(f"status {result.status}, expected {expected.status} ({result.message})")
+        disagree(f"status {result.status}, expected {expected.status} ({result.message})", "status")
     score, full = result.score or 0.0, result.max_score
     fits, meant = {
         "full": (score >= full, f"full ({full:g} or more)"),
@@ -103,14 +119,22 @@ def disagreements(expected: Expected, result: Result) -> list[str]:
         "below_full": (score < full, f"below full (less than {full:g})"),
     }[expected.score]
     if not fits:
-        found.append(f"score {score:g} of {full:g}, expected {meant}")
+        disagree(f"score {score:g} of {full:g}, expected {meant}", "score")
     failing = failing_clauses(result.cases)
-    found += [f"loses nothing in the clause {c}" for c in expected.loses if c not in failing]
-    found += [f"loses points in the clause {c}, which it should keep" for c in expected.keeps if c in failing]
+    for number, clause in enumerate(expected.loses):
+        if clause not in failing:
+            disagree(f"loses nothing in the clause {clause}", "loses", number)
+    for number, clause in enumerate(expected.keeps):
+        if clause in failing:
+            disagree(f"loses points in the clause {clause}, which it should keep", "keeps", number)
     if result.policy.status != expected.policy.status:
-        found.append(f"policy {result.policy.status}, expected {expected.policy.status}")
+        disagree(f"policy {result.policy.status}, expected {expected.policy.status}", "policy", "status")
     rules = {v.rule for v in result.policy.violations}
     lines = {v.line for v in result.policy.violations}
-    found += [f"no violation of the rule {r}" for r in expected.policy.rules if r not in rules]
-    found += [f"no violation named in line {n}" for n in expected.policy.lines if n not in lines]
+    for number, rule in enumerate(expected.policy.rules):
+        if rule not in rules:
+            disagree(f"no violation of the rule {rule}", "policy", "rules", number)
+    for number, line in enumerate(expected.policy.lines):
+        if line not in lines:
+            disagree(f"no violation named in line {line}", "policy", "lines", number)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 
 def check(chosen: argparse.Namespace) -> int:
     """``grader check``."""
+    if chosen.format != "github":
+        return _check(chosen)
+    from grader.commands.check_job import tell_fault
+    from grader.commands.job import faults_told
+
+    with faults_told(tell_fault):
+        return _check(chosen)
+
+
+def _check(chosen: argparse.Namespace) -> int:
     from grader.exercise.resolve import resolve_pack
 
     if chosen.watch:
@@ -65,19 +76,33 @@ def _check_once(chosen: argparse.Namespace, pack: Pack, runner: Runner, checks: 
 
     intake = collected(chosen, pack, single=True)
     results: list[Result] = []
-    for submission in intake.submissions:
-        result = runner.grade(submission)
-        if results and not (chosen.json or chosen.quiet):
-            console().print()
-        results.append(result)
-        if not chosen.json:
-            _show(chosen, checks, result, submission)
+    with _log(chosen):
+        for submission in intake.submissions:
+            result = runner.grade(submission)
+            if results and not (chosen.json or chosen.quiet):
+                console().print()
+            results.append(result)
+            if not chosen.json:
+                _show(chosen, checks, result, submission)
     for problem in intake.problems:
         say(problem)
     if chosen.json:
         print_json([result.for_student().to_dict() for result in results])
+    if chosen.format == "github":
+        from grader.commands.check_job import tell_results
+
+        tell_results(pack, list(zip(intake.submissions, results, strict=True)), intake.problems)
     _finish(chosen, results)
     return _check_status(results, bool(intake.problems) or not results)
+
+
+def _log(chosen: argparse.Namespace) -> AbstractContextManager[None]:
+    """What a submission says is no command of the job that runs this."""
+    if chosen.format != "github":
+        return nullcontext()
+    from grader.commands.job import for_people
+
+    return for_people()
 
 
 def _finish(chosen: argparse.Namespace, results: list[Result]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -220,16 +219,11 @@ def _as_file(paths: Sequence[Path], out: Path, name: str) -> tuple[Path, ...]:
 
 def _tell_github(paths: Sequence[Path]) -> None:
     """Add the summary to the page of the job that runs this, where GitHub says which that is."""
-    page = os.environ.get("GITHUB_STEP_SUMMARY")
-    if not page:
-        return
-    try:
-        with Path(page).open("a", encoding="utf-8") as file:
-            for path in paths:
-                if path.suffix == ".md":
-                    file.write(path.read_text("utf-8"))
-    except OSError as error:
-        say(f"the job's summary {page} can't be written: {error.strerror}")
+    from grader.commands.job import add_summary
+
+    for path in paths:
+        if path.suffix == ".md":
+            add_summary(path.read_text("utf-8"))
 
 
 def gradescope_bundle(chosen: argparse.Namespace) -> int:

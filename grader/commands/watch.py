@@ -35,6 +35,8 @@ def require_watch(chosen: argparse.Namespace) -> None:
     for other in ("json", "snippet"):
         if getattr(chosen, other):
             raise GraderError(f"--watch shows reports one after another; leave out --{other}")
+    if chosen.format != "text":
+        raise GraderError(f"--watch shows reports one after another; leave out --format {chosen.format}")
     try:
         import watchfiles  # noqa: F401
     except ImportError:

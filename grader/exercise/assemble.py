@@ -63,8 +63,9 @@ def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:
     dims: dict[str, int | float] = dict(case.dims)
     first: dict[str, Argument] = {}
 
-    def fault(key: str, error: Exception) -> ExerciseError:
-        return ExerciseError([Problem(placed.file, placed.line, f"{case.id}.{key}", str(error))])
+    def fault(error: Exception, *key: str) -> ExerciseError:
+        said = f"{case.id}.{'.'.join(key)}"
+        return ExerciseError([Problem(placed.file, placed.at(*key), said, str(error))])
 
     for name, parameter in exercise.parameters.items():
         change = case.arrays.get(name, ArrayChange())
@@ -76,7 +77,7 @@ def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:
                 array = make_array(name, parameter, change, dims, seed, placed.dtype)
                 first[name] = ArrayArgument(array, change.layout or "c", bool(change.read_only))
         except (RecipeError, ExpressionError) as error:
-            raise fault(f"arrays.{name}", error) from None
+            raise fault(error, "arrays", name) from None
     calls = [tuple(first.values())]
     if isinstance(case.check, Relation) and case.check.change:
         second = dict(first)
@@ -84,7 +85,7 @@ def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:
             try:
                 second[name] = change_argument(name, first[name], relation_change, dims, seed)
             except (RecipeError, ExpressionError) as error:
-                raise fault(f"check.change.{name}", error) from None
+                raise fault(error, "check", "change", name) from None
         calls.append(tuple(second.values()))
     return AssembledCase(placed, tuple(calls))
 

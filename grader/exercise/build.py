@@ -65,11 +65,12 @@ def _check_rows(assembled: AssembledCase, answers: list[NDArray[Any]]) -> None:
         if wrong:
             message = f"names row {wrong[0]} of an answer with {size} rows"
             where = f"{assembled.case.id}.check.{key}"
-            raise ExerciseError([Problem(placed.file, placed.line, where, message)])
+            raise ExerciseError([Problem(placed.file, placed.at("check", key), where, message)])
         lengths.append(size if rows is None else len(rows))
     if len(lengths) == 2 and lengths[0] != lengths[1]:
         message = f"holds {lengths[0]} rows against {lengths[1]}; name them with rows and other_rows"
-        raise ExerciseError([Problem(placed.file, placed.line, f"{assembled.case.id}.check", message)])
+        where = f"{assembled.case.id}.check"
+        raise ExerciseError([Problem(placed.file, placed.at("check"), where, message)])
 
 
 def answer_shape(

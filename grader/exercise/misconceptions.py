@@ -33,12 +33,15 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from grader.errors import GraderError
+from grader.errors import ExerciseError, GraderError
 from grader.exercise.near import did_you_mean
 from grader.exercise.pages import Page, read_page
 from grader.exercise.reference import load_module
 
 Function = Callable[..., Any]
+
+# Where the collection may stand, below the folder of the reference.
+_MODULES = ("misconceptions.py", "misconceptions/__init__.py")
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ class Misconceptions:
 
     def _put(self, one: Misconception) -> None:
         if one.id in self._all:
-            raise GraderError(f"{one.file}:{one.line}: the misconception {one.id} is there twice")
+            message = f"{one.file}:{one.line}: the misconception {one.id} is there twice"
+            raise ExerciseError.at(one.file, one.line, message)
         self._all[one.id] = one
 
     def __iter__(self) -> Iterator[Misconception]:
@@ -107,8 +111,12 @@ class Misconceptions:
             code = getattr(function, "__code__", None)
             if code is None:
                 raise GraderError(f"{function!r} is no function that is defined by def")
-            where = f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}"
-            title, page = read_page(inspect.getdoc(function) or "", where)
+            place = code.co_filename, code.co_firstlineno
+            where = f"{place[0]}:{place[1]}: {function.__name__}"
+            try:
+                title, page = read_page(inspect.getdoc(function) or "", where)
+            except GraderError as error:
+                raise ExerciseError.at(*place, str(error)) from None
 
             def make() -> Mapping[str, Function]:
                 return {step: function} if step is not None else function()
@@ -117,7 +125,8 @@ class Misconceptions:
                 steps = tuple(make())
             except Exception as error:
                 told = f"{type(error).__name__}: {error}"
-                raise GraderError(f"{where}: expected changes of steps by name; it raises {told}") from error
+                message = f"{where}: expected changes of steps by name; it raises {told}"
+                raise ExerciseError.at(*place, message) from error
             self._put(
                 Misconception(
                     id=function.__name__,
@@ -128,8 +137,8 @@ class Misconceptions:
                     make=make,
                     stateful=stateful,
                     small=small,
-                    file=code.co_filename,
-                    line=code.co_firstlineno,
+                    file=place[0],
+                    line=place[1],
                 )
             )
             return function
@@ -186,17 +195,22 @@ def load_misconceptions(folder: Path, clauses: Sequence[str]) -> Misconceptions:
         return Misconceptions()
     found = getattr(load_module(folder, "misconceptions"), "MISCONCEPTIONS", None)
     if not isinstance(found, Misconceptions):
-        raise GraderError(f"{folder}/misconceptions defines no MISCONCEPTIONS, a Misconceptions collection")
+        message = f"{folder}/misconceptions defines no MISCONCEPTIONS, a Misconceptions collection"
+        module = next(p for p in _MODULES if (folder / p).is_file())
+        raise ExerciseError.at(str(folder / module), 0, message)
     model = load_model(folder)
     if model is None:
-        raise GraderError(f"{folder}/model.py has no STEPS and run(steps, arguments, dtype) to change")
+        message = f"{folder}/model.py has no STEPS and run(steps, arguments, dtype) to change"
+        raise ExerciseError.at(f"{folder}/model.py", 0, message)
     for one in found:
         where = f"{one.file}:{one.line}: {one.id}"
         for step in one.steps:
             if step not in model.names:
-                raise GraderError(f"{where}: no step {step!r}{did_you_mean(step, model.names)}")
+                message = f"{where}: no step {step!r}{did_you_mean(step, model.names)}"
+                raise ExerciseError.at(one.file, one.line, message)
         if one.clause not in clauses:
-            raise GraderError(f"{where}: no clause {one.clause!r}{did_you_mean(one.clause, list(clauses))}")
+            message = f"{where}: no clause {one.clause!r}{did_you_mean(one.clause, list(clauses))}"
+            raise ExerciseError.at(one.file, one.line, message)
     return found
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from grader.errors import GraderError
+from grader.errors import ExerciseError, GraderError
 from grader.exercise.near import did_you_mean
 
 Entry = Callable[..., Any]
@@ -24,7 +25,7 @@ def load_module(folder: Path, module: str) -> ModuleType:
     """
     path = folder / f"{module}.py"
     if not path.is_file() and not (folder / module / "__init__.py").is_file():
-        raise GraderError(f"{path} is missing; expected the exercise's {module} there")
+        raise ExerciseError.at(str(path), 0, f"{path} is missing; expected the exercise's {module} there")
     package = f"grader_reference_{folder.name}"
     loaded = sys.modules.get(package)
     if loaded is None or list(loaded.__path__) != [str(folder)]:
@@ -37,13 +38,29 @@ def load_module(folder: Path, module: str) -> ModuleType:
         sys.modules[package] = parent
     try:
         return importlib.import_module(f"{package}.{module}")
-    except GraderError:
+    except ExerciseError:
         raise
+    except GraderError as error:
+        raise ExerciseError.at(*_place(error, folder, path), str(error)) from None
     except ModuleNotFoundError as error:
         extra = "; install mlm-grader[author]" if error.name in ("torch", "hypothesis") else ""
-        raise GraderError(f"{path} can't be imported: {error}{extra}") from None
+        message = f"{path} can't be imported: {error}{extra}"
+        raise ExerciseError.at(*_place(error, folder, path), message) from None
     except (Exception, SystemExit) as error:
-        raise GraderError(f"{path} can't be imported: {type(error).__name__}: {error}") from error
+        message = f"{path} can't be imported: {type(error).__name__}: {error}"
+        raise ExerciseError.at(*_place(error, folder, path), message) from error
+
+
+def _place(error: BaseException, folder: Path, path: Path) -> tuple[str, int]:
+    """The author's line at which an import went wrong; ``path`` as a whole where there is none."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
+        return error.filename, error.lineno or 0
+    lines = [
+        (frame.filename, frame.lineno or 0)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(folder)
+    ]
+    return lines[-1] if lines else (str(path), 0)
 
 
 def load_entry(folder: Path, module: str, entry: str) -> Entry:
@@ -55,5 +72,7 @@ def load_entry(folder: Path, module: str, entry: str) -> Entry:
     found = getattr(load_module(folder, module), entry, None)
     if not callable(found):
         names = [n for n in vars(load_module(folder, module)) if not n.startswith("_")]
-        raise GraderError(f"{folder / module}.py defines no function {entry!r}{did_you_mean(entry, names)}")
+        path = f"{folder / module}.py"
+        message = f"{path} defines no function {entry!r}{did_you_mean(entry, names)}"
+        raise ExerciseError.at(path, 0, message)
     return found  # type: ignore[no-any-return]

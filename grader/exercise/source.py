@@ -8,14 +8,14 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from grader.errors import ExerciseError, GraderError, Problem
+from grader.errors import ExerciseError, Problem
 from grader.exercise import expressions, frozen, yaml_source
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
@@ -24,7 +24,7 @@ from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange
 from grader.exercise.weights import Worth, course_points
-from grader.exercise.yaml_source import Document, KeyPath
+from grader.exercise.yaml_source import Document, Item, KeyPath
 
 RESERVED = ("exercise", "policy")
 
@@ -40,12 +40,18 @@ class Entry:
         spec: The case or the random batch.
         file: The file as shown in messages.
         line: 1-based line of the item.
+        item: The item in its file; None for one that stands in no file.
     """
 
     group: str
     spec: Case | RandomCases
     file: str
     line: int
+    item: Item | None = field(default=None, repr=False, compare=False)
+
+    def at(self, *key: str | int) -> int:
+        """The line of a key, or of the nearest one around it."""
+        return self.item.line(*key) if self.item is not None else self.line
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,11 @@ class PlacedCase:
     line: int
     dtype: str | None = None
     drawn: bool = False
+    item: Item | None = field(default=None, repr=False, compare=False)
+
+    def at(self, *key: str | int) -> int:
+        """The line of a key of the case or of its batch, or of the nearest one around it."""
+        return self.item.line(*key) if self.item is not None else self.line
 
 
 @dataclass(frozen=True)
@@ -107,14 +118,18 @@ class ExerciseSource:
         """``frozen.json``, made from these very sources.
 
         Raises:
-            GraderError: It is missing or older than its sources.
+            ExerciseError: It is missing or older than its sources.
         """
         command = f"grader validate {self.name} --write"
         if self.frozen is None:
-            raise GraderError(f"exercise {self.name} has no frozen.json yet; make it with: {command}")
+            place = shown(self.frozen_path.with_name("exercise.yaml"))
+            raise ExerciseError.at(
+                place, 0, f"exercise {self.name} has no frozen.json yet; make it with: {command}"
+            )
         if self.frozen.sources != self.digest:
             path = shown(self.frozen_path)
-            raise GraderError(f"{path} is older than the cases or the reference; refresh it with: {command}")
+            message = f"{path} is older than the cases or the reference; refresh it with: {command}"
+            raise ExerciseError.at(path, 0, message)
         return self.frozen
 
     def cases(self, batches: Mapping[str, list[Descriptor]]) -> tuple[PlacedCase, ...]:
@@ -122,12 +137,13 @@ class ExerciseSource:
         placed: list[PlacedCase] = []
         for entry in self.entries:
             if isinstance(entry.spec, Case):
-                placed.append(PlacedCase(entry.spec, entry.group, entry.file, entry.line))
+                placed.append(PlacedCase(entry.spec, entry.group, entry.file, entry.line, item=entry.item))
             else:
                 for number, descriptor in enumerate(batches.get(entry.spec.id, []), start=1):
                     case = drawn_case(entry.spec, number, descriptor)
                     place = (entry.group, entry.file, entry.line)
-                    placed.append(PlacedCase(case, *place, dtype=descriptor.dtype, drawn=True))
+                    dtype = descriptor.dtype
+                    placed.append(PlacedCase(case, *place, dtype=dtype, drawn=True, item=entry.item))
         return tuple(placed)
 
 
@@ -286,7 +302,7 @@ def _case_file(
                 known = did_you_mean(wanted, list(exercise.parameters))
                 fault(("check", "argument"), f"unknown parameter {wanted!r}{known}")
         _check_dims(spec, exercise, fault)
-        entries.append(Entry(group, spec, file, line))
+        entries.append(Entry(group, spec, file, line, Item(document, (index,))))
     return entries
 
 
@@ -447,11 +463,11 @@ def _check_requires(entries: list[Entry], broken: set[str], problems: list[Probl
             first = places.setdefault(name, entry)
             if first is not entry:
                 message = f"{name!r} is used twice; first in {first.file}:{first.line}"
-                problems.append(Problem(entry.file, entry.line, "id", message))
+                problems.append(Problem(entry.file, entry.at("id"), "id", message))
                 break
     singles = {name: e for name, e in places.items() if isinstance(e.spec, Case)}
     for entry in entries:
-        for needed in entry.spec.requires:
+        for number, needed in enumerate(entry.spec.requires):
             if needed in broken:
                 continue
             if needed not in singles:
@@ -460,11 +476,13 @@ def _check_requires(entries: list[Entry], broken: set[str], problems: list[Probl
                 message = f"is public and requires the hidden case {needed!r}; require a public one"
             else:
                 continue
-            problems.append(Problem(entry.file, entry.line, "requires", f"{entry.spec.id}: {message}"))
+            line = entry.at("requires", number)
+            problems.append(Problem(entry.file, line, "requires", f"{entry.spec.id}: {message}"))
     graph = {name: [n for n in e.spec.requires if n in singles] for name, e in singles.items()}
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
         cycle = error.args[1]
         entry = singles[cycle[0]]
-        problems.append(Problem(entry.file, entry.line, "requires", f"goes round: {' → '.join(cycle)}"))
+        line = entry.at("requires", entry.spec.requires.index(cycle[-2]))
+        problems.append(Problem(entry.file, line, "requires", f"goes round: {' → '.join(cycle)}"))

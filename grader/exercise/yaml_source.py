@@ -59,6 +59,18 @@ class Document:
         return self.lines.get(path, 1)
 
 
+@dataclass(frozen=True)
+class Item:
+    """One item of a document, with the lines of its keys."""
+
+    document: Document
+    path: KeyPath
+
+    def line(self, *key: str | int) -> int:
+        """The line of a key of the item, or of the nearest key around it."""
+        return self.document.line((*self.path, *key))
+
+
 def show_path(path: KeyPath) -> str:
     """A key path as text: ``("cases", 3, "id")`` becomes ``cases[3].id``."""
     text = ""
@@ -95,12 +107,25 @@ def parse(text: str, file: str) -> Document:
         events = yaml.parse(text, Loader=_Loader)
         return _Builder(file).document(iter(events))
     except yaml.MarkedYAMLError as error:
-        mark: Any = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 0
-        what = error.problem or error.context or "can't be parsed"
+        line, what = _what_is_wrong(error)
         raise ExerciseError([Problem(file, line, "", f"is not valid YAML: {what}")]) from None
     except yaml.YAMLError as error:
         raise ExerciseError([Problem(file, 0, "", f"is not valid YAML: {error}")]) from None
+
+
+def _what_is_wrong(error: yaml.MarkedYAMLError) -> tuple[int, str]:
+    """The line at fault, and what is wrong there."""
+    mark: Any = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 0
+    what, context = error.problem or error.context or "can't be parsed", error.context or ""
+    begun: Any = error.context_mark
+    if begun is not None and begun.line + 1 < line:
+        if context.endswith(("a simple key", "quoted scalar")):
+            # What lacks its end is noticed where the next thing begins, or at the end of the file.
+            line = begun.line + 1
+        elif context.startswith("while parsing a flow"):
+            what += f"; the bracket is opened in line {begun.line + 1}"
+    return line, what
 
 
 class _Builder:

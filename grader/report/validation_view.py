@@ -130,7 +130,7 @@ def validation_view(validation: Validation) -> dict[str, Any]:
         "first_margins": items[:first],
         "more_margins": items[first:],
         "clauses": _clauses(validation, names),
-        "measures": _measures(validation),
+        "measures": measures(validation),
         "sets": [
             ("All cases", validation.smallest_set, len(validation.matrix.cases)),
             ("Public cases alone", validation.public.smallest_set, len(validation.public.matrix.cases)),
@@ -239,7 +239,7 @@ def _operators(validation: Validation) -> list[OperatorRow]:
     ]
 
 
-def _measures(validation: Validation) -> list[Measure]:
+def measures(validation: Validation) -> list[Measure]:
     """The same figures for all cases and for the public ones alone."""
     both = [(m, m.summary()) for m in (validation.matrix, validation.public.matrix)]
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from grader.authoring.worked import Expected, disagreements, failing_clauses, read_worked
+from grader.authoring.worked import (
+    Disagreement,
+    Expected,
+    disagreements,
+    failing_clauses,
+    read_worked,
+    unknown_names,
+)
 from grader.errors import Problem
 from grader.result import CaseResult, Isolation, PolicyResult, Result, SubmissionInfo, Violation
 
@@ -42,6 +50,10 @@ VIOLATED = replace(
 
 def expected(**keys: Any) -> Expected:
     return Expected.model_validate({"status": "failed", "score": "partial"} | keys)
+
+
+def said_of(found: list[Disagreement]) -> list[str]:
+    return [one.message for one in found]
 
 
 def test_what_is_as_expected_disagrees_in_nothing() -> None:
@@ -82,7 +94,47 @@ BELOW = "below full (less than 4)"
     ],
 )
 def test_each_way_to_disagree_is_told(keys: Any, result: Result, said: str) -> None:
-    assert disagreements(expected(**keys), result) == [said]
+    assert said_of(disagreements(expected(**keys), result)) == [said]
+
+
+LINES = """\
+status: failed
+score: zero
+loses:
+  - scores
+  - softmax
+keeps:
+  - scores
+  - softmax
+policy:
+  status: violated
+  rules: [softmax,
+    gelu]
+  lines:
+    - 12
+    - 13
+"""
+
+
+def test_a_disagreement_has_the_line_of_its_key(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "a.expected.yaml").write_text(LINES)
+    (worked,) = read_worked(tmp_path, [])
+    pack: Any = SimpleNamespace(exercise=SimpleNamespace(clauses={"scores": ""}, policy={}))
+    told = [*unknown_names(worked.expected, pack), *disagreements(worked.expected, VIOLATED)]
+    assert [(worked.item.line(*one.key), one.message) for one in told] == [
+        (5, "unknown clause 'softmax'; known here: scores"),
+        (8, "unknown clause 'softmax'; known here: scores"),
+        (11, "unknown rule 'softmax'; known here: "),
+        (12, "unknown rule 'gelu'; known here: "),
+        (4, "loses nothing in the clause scores"),
+        (8, "loses points in the clause softmax, which it should keep"),
+        (12, "no violation of the rule gelu"),
+        (15, "no violation named in line 13"),
+    ]
+    other = replace(RESULT, status="passed", score=1.0)
+    told = disagreements(worked.expected, other)
+    assert [worked.item.line(*one.key) for one in told] == [1, 2, 4, 8, 10, 11, 12, 14, 15]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.small import forget_reference
 
-from grader.errors import GraderError
+from grader.errors import ExerciseError, GraderError
 from grader.exercise.near import did_you_mean, near_misses
 from grader.exercise.reference import load_entry, load_module
 
@@ -88,3 +88,33 @@ def test_near_words_are_named_and_others_are_listed() -> None:
 def test_names_that_differ_in_case_or_underscores_come_first() -> None:
     assert near_misses("mlm_forward", ["mlm_foward", "mlmForward", "main"]) == ["mlmForward", "mlm_foward"]
     assert near_misses("mlm_forward", ["solve"]) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "helper", "file", "line"),
+    [
+        ("x = 1\n1 / 0\n", "", "model.py", 2),
+        ("x = 1\n\ndef f(:\n", "", "model.py", 3),
+        ("from .helper import y\n", "x = 1\ny = x +\n", "helper.py", 2),
+        ("from .helper import y\n", "import json\n\n\ny = json.loads('')\n", "helper.py", 4),
+        ("import nothing_of_this_name\n", "", "model.py", 1),
+        ("from .helper import y\n", "", "model.py", 1),
+    ],
+)
+def test_the_place_is_the_line_at_which_an_import_went_wrong(
+    tmp_path: Path, model: str, helper: str, file: str, line: int
+) -> None:
+    path = folder(tmp_path, model=model, helper=helper)
+    with pytest.raises(ExerciseError) as caught:
+        load_module(path, "model")
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.line) == (str(path / file), line)
+    assert problem.message == str(caught.value)
+
+
+def test_the_place_of_what_is_missing_is_the_file(tmp_path: Path) -> None:
+    path = folder(tmp_path, model="def g():\n    return 1\n")
+    for module in ("model", "crosscheck"):
+        with pytest.raises(ExerciseError) as caught:
+            load_entry(path, module, "f")
+        assert [(p.file, p.line) for p in caught.value.problems] == [(str(path / f"{module}.py"), 0)]

@@ -127,7 +127,7 @@ def test_unknown_parameters_of_relations_are_named(tmp_path: Path) -> None:
 def test_an_unknown_requirement_is_named(tmp_path: Path) -> None:
     problem = fault(tmp_path, change={"x_kept": {"requires": ["one_row"]}})
     assert problem.message == "x_kept: unknown case 'one_row'; did you mean 'ones_row'?"
-    assert (problem.key, problem.line) == ("requires", line_of(tmp_path, "id: x_kept"))
+    assert (problem.key, problem.line) == ("requires", line_of(tmp_path, "- one_row"))
 
 
 def test_a_batch_can_not_be_required(tmp_path: Path) -> None:
@@ -154,6 +154,8 @@ def test_requirements_that_go_round_are_told(tmp_path: Path, requires: Any, cycl
     problem = fault(tmp_path, cases=[case(n, requires=requires.get(n, [])) for n in "abc"])
     assert problem.message.startswith("goes round: ")
     assert cycle in problem.message
+    # The place is what the first of the round requires.
+    assert problem.line == line_of(tmp_path, f"- {problem.message.split(' → ')[-2].split()[-1]}")
 
 
 def test_an_id_that_is_used_twice_names_both_places(tmp_path: Path) -> None:

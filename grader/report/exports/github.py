@@ -1,13 +1,6 @@
-"""GitHub: annotations on the lines of a file, and a summary of a job.
+"""GitHub: annotations on the lines of a submission's file, and a summary of a job.
 
-Sources: "Workflow commands for GitHub Actions", docs.github.com/en/actions/reference/workflow-commands, for
-``::error file=…,line=…,col=…,title=…::message`` and the summary (at most 1 MiB a step; ten annotations of a
-kind a step are shown); ``packages/core/src/command.ts`` of actions/toolkit for what is escaped: ``%``, the
-ends of lines, and in properties ``:`` and ``,`` as well. GitHub Flavored Markdown:
-https://github.github.com/gfm/.
-
-Everything shown is what a student may see. In the summary each text that is not ours stands in ``code``,
-where GitHub looks for no mentions, and every sign of it that could mean something is a character reference.
+Everything shown is what a student may see. In the summary each text that is not ours stands in ``code``.
 """
 
 from __future__ import annotations
@@ -16,16 +9,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from grader.report.exports.base import Exported, ExportOptions, save
 from grader.report.exports.saying import adjustments, case_name, clause_title, frames, verdict
 from grader.report.figures import points
-from grader.report.texts import STATUS_WORDS, clean, one_line
+from grader.report.texts import STATUS_WORDS, one_line
+from grader.report.workflow import SUMMARY_BYTES, as_many_as_shown, code, command, cut
 from grader.result import UNJUDGED, Result
 
 ANNOTATIONS, SUMMARY = "annotations.txt", "summary.md"
-MAX_ANNOTATIONS = 10
-SUMMARY_BYTES = 1_000_000
+PAGE = (("why", "Why it is wrong"), ("instead", "What to write instead"))
+_LINE = re.compile(r"Line (\d{1,7}) |Loading the file raised \w+ in line (\d{1,7})\b")
 
 
 def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Exported:
@@ -40,54 +35,42 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
 # --- Annotations ----------------------------------------------------------------------------------
 
 
-def command(kind: str, message: str, properties: Mapping[str, str | int]) -> str:
-    """A workflow command on one line; empty properties are left out."""
-    told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value)
-    return f"::{kind}{' ' if told else ''}{told}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return clean(text, 4_000).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(one_line(text, 400)).replace(":", "%3A").replace(",", "%2C")
-
-
-def annotate(result: Result, base: str = "") -> Iterator[str]:
+def annotate(result: Result, base: str = "", line: int = 0) -> Iterator[str]:
     """The commands for one submission, the most telling first; at most as many as GitHub shows.
 
     Args:
         result: Any view of the record.
         base: The folder in the repository in which the file lies.
+        line: The line of the text for what is said of the function as a whole; 0 for none.
     """
-    result = result.for_student()
-    found = list(_annotations(result, base))
-    yield from found[: MAX_ANNOTATIONS if len(found) <= MAX_ANNOTATIONS else MAX_ANNOTATIONS - 1]
-    if len(found) > MAX_ANNOTATIONS:
-        more = len(found) - MAX_ANNOTATIONS + 1
-        yield command("error", f"{more} more problems are in the summary", {"title": "More problems"})
+    yield from as_many_as_shown(_annotations(result.for_student(), base, line))
 
 
-def _annotations(result: Result, base: str) -> Iterator[str]:
+def _annotations(result: Result, base: str, line: int) -> Iterator[str]:
     file = _file(base, result.submission.filename)
+    whole, _ = _place(result, base, line, 0)
     if result.status == "grader_fault":
         yield command("warning", result.message, {"file": file, "title": "The grader failed"})
         return
     if result.status == "not_loadable":
-        yield command("error", result.message, {"file": file, "title": "The file could not be loaded"})
+        place, where = _place(result, base, _told_line(result), 0)
+        yield command("error", result.message, {**place, "title": f"The file could not be loaded{where}"})
         return
     for violation in result.policy.violations:
         place, where = _place(result, base, violation.line, violation.column)
         title = f"A rule is broken{where}: {violation.helper or violation.rule}"
         yield command("error", violation.message, {**place, "title": title})
+    for found in result.diagnoses:
+        if found.get("told_by") == "values":
+            title = f"Likely mistake: {found.get('title', '')}"
+            yield command("error", "\n".join(_explained(found)), {**whole, "title": title})
     ranks = {clause: number for number, clause in enumerate(result.broken_clauses())}
     failing = sorted([c for c in result.cases if c.failed], key=lambda c: (c.drawn, ranks[c.clause]))
     for case in failing:
         if case.visibility == "hidden":
             continue
         lines = frames(case.details)
-        place, where = _place(result, base, lines[-1][0] if lines else 0, 0)
+        place, where = _place(result, base, lines[-1][0], 0) if lines else (whole, "")
         message = f"{case.message}\nHint: {case.hint}" if case.hint else case.message
         title = f"{verdict(case)}{where}: {case_name(result, case)}"
         yield command("error", message or verdict(case), {**place, "title": title})
@@ -95,7 +78,24 @@ def _annotations(result: Result, base: str) -> Iterator[str]:
     if hidden:
         clauses = ", ".join(dict.fromkeys(clause_title(result, case) for case in hidden))
         said = f"{len(hidden)} hidden {'check fails' if len(hidden) == 1 else 'checks fail'}: {clauses}"
-        yield command("error", said, {"file": file, "title": "Hidden checks"})
+        yield command("error", said, {**whole, "title": "Hidden checks"})
+
+
+def _explained(found: Mapping[str, Any]) -> Iterator[str]:
+    """A diagnosis in lines: what tells of it, why it is wrong, what to write instead."""
+    yield str(found.get("message", ""))
+    pages = found.get("pages")
+    for page in pages if isinstance(pages, list | tuple) else ():
+        if isinstance(page, Mapping):
+            yield from (f"{name}: {page[key]}" for key, name in PAGE if page.get(key))
+
+
+def _told_line(result: Result) -> int:
+    """The line of the file that the message names when it can't be loaded; 0 for none."""
+    if result.submission.parts:
+        return 0
+    told = _LINE.match(result.message)
+    return int(told[1] or told[2]) if told else 0
 
 
 def _file(base: str, name: str) -> str:
@@ -119,18 +119,6 @@ def _place(result: Result, base: str, line: int, column: int) -> tuple[dict[str,
 
 # --- Summary --------------------------------------------------------------------------------------
 
-_SIGNS = re.compile(r"[!-/:-@\[-`{-~]")
-
-
-def code(text: str, limit: int = 300) -> str:
-    """A text as ``code`` in Markdown, on one line; nothing in it can act or end the cell it stands in."""
-
-    def reference(found: re.Match[str]) -> str:
-        # Mentions and addresses are looked for in what is shown, so the sign does not stand alone.
-        return f"&#{ord(found.group())};" + ("&#8203;" if found.group() == "@" else "")
-
-    return f"<code>{_SIGNS.sub(reference, one_line(text, limit)) or '&nbsp;'}</code>"
-
 
 def summary(results: Sequence[Result]) -> str:
     """The job's summary: a table of the submissions, and for each what is not right."""
@@ -151,15 +139,7 @@ def summary(results: Sequence[Result]) -> str:
             ]
             break
         parts.append(section)
-    return _cut("\n".join(parts) + "\n")
-
-
-def _cut(text: str) -> str:
-    """The text within GitHub's limit, at the end of a line."""
-    data = text.encode()
-    if len(data) <= SUMMARY_BYTES:
-        return text
-    return data[: data.rindex(b"\n", 0, SUMMARY_BYTES) + 1].decode()
+    return cut("\n".join(parts) + "\n")
 
 
 def _name(result: Result) -> str:

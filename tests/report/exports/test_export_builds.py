@@ -20,6 +20,7 @@ from grader.judge.scoring import rounded
 from grader.positions import Part
 from grader.report.exports import github, junit
 from grader.report.exports.saying import summary
+from grader.report.workflow import MAX_ANNOTATIONS, SUMMARY_BYTES
 from grader.result import Adjustment, CaseResult, Output, Result
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
@@ -196,7 +197,7 @@ def test_no_more_annotations_than_are_shown() -> None:
     one = replace(named("no_blocks"), verdict="wrong_value", points=0.0, message="x")
     many = result({}, cases=tuple(replace(one, id=f"c{n}") for n in range(30)), status="failed")
     found = list(github.annotate(many))
-    assert len(found) == github.MAX_ANNOTATIONS and "21 more problems" in found[-1]
+    assert len(found) == MAX_ANNOTATIONS and "21 more problems" in found[-1]
 
 
 @pytest.mark.parametrize("record", KINDS, ids=lambda r: r.status)
@@ -292,6 +293,6 @@ def test_a_summary_is_no_longer_than_github_takes() -> None:
     cases: tuple[CaseResult, ...] = tuple(replace(case, id=f"c{n}") for n in range(200))
     many = [result({}, cases=cases, status="failed") for _ in range(20)]
     markdown = github.summary(many)
-    assert len(markdown.encode()) <= github.SUMMARY_BYTES and "more submissions are left out" in markdown
+    assert len(markdown.encode()) <= SUMMARY_BYTES and "more submissions are left out" in markdown
     wide = github.summary([passing()] * 30_000)
-    assert len(wide.encode()) <= github.SUMMARY_BYTES and wide.endswith("|\n")
+    assert len(wide.encode()) <= SUMMARY_BYTES and wide.endswith("|\n")
