@@ -113,7 +113,6 @@ def _list_adjustments(chosen: argparse.Namespace) -> int:
 
     from grader.batch import adjusting
     from grader.listing import Listing
-    from grader.report.figures import points
     from grader.report.terminal import Trimmed
     from grader.report.texts import clean
 
@@ -128,7 +127,7 @@ def _list_adjustments(chosen: argparse.Namespace) -> int:
         row = [
             Text(str(entry.number)),
             Text(entry.submission),
-            Text(points(entry.points, signed=True), style),
+            Text(f"{entry.points:+g}", style),
         ]
         rows.append([*row, Text(clean(entry.reason, 1_000)), Text(clean(entry.made_by, 200)), Text(state)])
     columns = ("number", "submission", "points", "reason", "by", "state")

@@ -99,9 +99,9 @@ def _left_out(intake: Intake) -> list[str]:
     if len(intake.left_out) <= FEW_LEFT_OUT:
         return [f"left out {left}" for left in intake.left_out]
     reasons = Counter(intake.reasons).most_common()
-    told = [f"{reason} ({count})" if reasons[1:] else reason for reason, count in reasons[:MAX_REASONS]]
+    told = [f"{count} × {reason}" for reason, count in reasons[:MAX_REASONS]]
     rest = sum(count for _, count in reasons[MAX_REASONS:])
-    told += [f"{rest} for other reasons"] if rest else []
+    told += [f"{rest} × another reason"] if rest else []
     return [f"left out {len(intake.left_out)} files: {'; '.join(told)}; grader intake names them"]
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # A log gets a line so often: few enough to be read, and often enough to see that it goes on.
 SECONDS_PER_LINE = 30.0
+# In a narrower window the bar is short and shows no time so far: the figures come first.
+WIDE = 64
 
 
 def rate(done: int, seconds: float) -> str:
@@ -70,13 +72,13 @@ class Progress:
         self._begin = self._told = self._now()
         terminal = console(stderr=True)
         if not self._quiet and terminal.is_terminal and not terminal.is_dumb_terminal:
+            wide = terminal.width >= WIDE
             self._bar = Bar(
-                TextColumn("grading"),
-                # What is left of the window; the figures come first.
-                BarColumn(bar_width=min(40, max(4, terminal.width - 60))),
+                *([TextColumn("grading")] if wide else []),
+                BarColumn(bar_width=min(40, terminal.width - 56) if wide else 4),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rate]}"),
-                TimeElapsedColumn(),
+                *([TimeElapsedColumn()] if wide else []),
                 TextColumn("left"),
                 TimeRemainingColumn(),
                 console=terminal,

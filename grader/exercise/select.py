@@ -32,7 +32,10 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
     clauses = [titles.get(name.casefold(), name) for name in clauses]
     for name in clauses:
         if name not in known:
-            raise GraderError(f"no clause {name!r} in {pack.exercise.name}{did_you_mean(name, known)}")
+            # A title may be mistyped too.
+            near = near_misses(name.casefold(), list(titles))
+            hint = f"; did you mean {titles[near[0]]!r}?" if near else did_you_mean(name, known)
+            raise GraderError(f"no clause {name!r} in {pack.exercise.name}{hint}")
     chosen = [case for case in pack.cases if case.id in cases or case.clause in clauses]
     builders: dict[str, PhaseBuilder] = {}
     numbers: dict[str, list[int]] = {}

@@ -134,7 +134,7 @@ def judge(context: Context, execution: Execution) -> Result:
         result = undiagnosed(result, error)
     cases = _with_details(context, execution, _with_hints(result), changed)
     if context.prints:
-        cases = tuple([_with_prints(case, _known(pack).cases[case.id], execution) for case in cases])
+        cases = tuple([_with_prints(pack, case, execution) for case in cases])
     result = replace(result, cases=cases)
     return replace(result, excerpt=_excerpt(context, result))
 
@@ -308,11 +308,14 @@ def _with_details(
     return tuple([_changed(r, details=details(cases[r.id])) if r.id in chosen else r for r in results])
 
 
-def _with_prints(result: CaseResult, case: PackCase, execution: Execution) -> CaseResult:
+def _with_prints(pack: Pack, result: CaseResult, execution: Execution) -> CaseResult:
     """The result of a public case with what each of its calls printed."""
-    if case.visibility != "public":
+    if result.visibility != "public":
         return result
-    outcomes = [execution.steps["public"][step] for step in case.steps]
+    case, plan = _known(pack).cases[result.id], pack.plans["public"]
+    # A second look at an answer is no call.
+    calls = [step for step in case.steps if not isinstance(plan[step], int)]
+    outcomes = [execution.steps["public"][step] for step in calls]
     printed = [
         {"call": number, "of": len(outcomes), "stdout": outcome.stdout, "stderr": outcome.stderr}
         for number, outcome in enumerate(outcomes, 1)
