@@ -37,6 +37,10 @@ def check(chosen: argparse.Namespace) -> int:
         from grader.exercise.select import select
 
         pack = select(pack, cases=chosen.case, clauses=chosen.clause)
+    if chosen.debug:
+        from grader.commands.debug import debug
+
+        return debug(pack, chosen)
     if chosen.snippet:
         _print_snippets(pack, chosen)
         return OK
