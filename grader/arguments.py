@@ -215,6 +215,12 @@ def build_parser() -> Parser:
         action="store_true",
         help="print Python text that makes the calls of the case named by --case and says whether it holds",
     )
+    one.add_argument(
+        "--debug",
+        action="store_true",
+        help="step through the call of the case named by --case in pdb, or in PYTHONBREAKPOINT's debugger; "
+        "without isolation",
+    )
 
     one.add_argument(
         "--watch",

@@ -22,7 +22,11 @@ def main() -> None:
             # A terminal without Unicode shows plainer signs, not a fault.
             stream.reconfigure(errors=signs.register())
     try:
-        if len(sys.argv) > 2 and sys.argv[1] == "check" and not {"--help", "--snippet"} & set(sys.argv):
+        if (
+            len(sys.argv) > 2
+            and sys.argv[1] == "check"
+            and not {"--help", "--snippet", "--debug"} & set(sys.argv)
+        ):
             # The fork server imports numpy while this process imports the rest.
             warm.start()
         status = _run(sys.argv[1:])

@@ -54,6 +54,10 @@ def _check(chosen: argparse.Namespace) -> int:
 
         checks = len(pack.cases)
         pack = select(pack, cases=chosen.case, clauses=chosen.clause)
+    if chosen.debug:
+        from grader.commands.debug import debug
+
+        return debug(pack, chosen)
     if chosen.snippet:
         _print_snippets(pack, chosen)
         return OK

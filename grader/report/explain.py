@@ -183,6 +183,10 @@ def _case(topic: Topic, command: str) -> list[RenderableType]:
     ]
     if command:
         rows.append(("run it", f"{command} --case {topic['id']}"))
+    if command and not hidden:
+        rows.append(
+            ("", "with --snippet for Python text that makes the call, with --debug to step through it")
+        )
     return [*lines, _rows(rows)]
 
 
