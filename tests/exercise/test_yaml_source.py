@@ -179,7 +179,7 @@ def test_a_leading_zero_is_refused_with_what_to_write(number: str) -> None:
         ("a: [1, 2}\n", "f.yaml:1", "is not valid YAML"),
         ("a: 1\nb 2\nc: 3\n", "f.yaml:2", "could not find expected ':'"),
         ("a: 1\nb: 'x\nc: 3\n", "f.yaml:2", "found unexpected end of stream"),
-        ("a: 1\nb: \"x\nc: 3\n", "f.yaml:2", "found unexpected end of stream"),
+        ('a: 1\nb: "x\nc: 3\n', "f.yaml:2", "found unexpected end of stream"),
         ("- a: 1\n  b: 2\n c: 3\n", "f.yaml:3", "is not valid YAML"),
         ("a: 1\n\tb: 2", "f.yaml:2", "is not valid YAML"),
         ("a: 'x", "f.yaml:1", "is not valid YAML"),
