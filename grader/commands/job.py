@@ -70,6 +70,7 @@ def faults_told(tell: Callable[[GraderError], None]) -> Iterator[None]:
     except GraderError as error:
         tell(error)
         raise
-    except OwnFaultError as error:
-        annotate([command("error", str(error), {"title": "The grader failed"})])
+    except Exception as error:
+        said = str(error) if isinstance(error, OwnFaultError) else f"{type(error).__name__}: {error}"
+        annotate([command("error", said, {"title": "The grader failed"})])
         raise

@@ -189,7 +189,8 @@ def test_too_much_work_in_a_case(tmp_path: Path) -> None:
         ("too_much_work", "large: needs 1,100 multiply-adds, 1,000 are allowed")
     ]
     text = (tmp_path / "cases" / "row_scale" / "checks.yaml").read_text().splitlines()
-    assert text[weaknesses[0].line - 1] == "- id: large"
+    assert text[weaknesses[0].line - 1] == "  dims:"
+    assert weaknesses[0].line > text.index("- id: large")
 
 
 def test_too_much_work_in_all_counts_every_call(tmp_path: Path) -> None:
@@ -214,8 +215,12 @@ def test_too_much_work_in_all_counts_every_call(tmp_path: Path) -> None:
 
 def test_reference_fails_and_tolerance_below_noise(tmp_path: Path) -> None:
     change = {"large_rows": {"tolerance": 1e-12}}
-    codes = found(tmp_path, change=change)
-    assert [c for c, _ in codes] == ["reference_fails", "tolerance_below_noise"]
+    weaknesses = validated(tmp_path, change=change).weaknesses
+    codes = [(w.code, w.message) for w in weaknesses]
+    assert [(w.code, w.line) for w in weaknesses] == [
+        ("reference_fails", line_of(tmp_path, "- id: large_rows", "checks.yaml")),
+        ("tolerance_below_noise", line_of(tmp_path, "tolerance:", "checks.yaml")),
+    ]
     assert codes[0][1].startswith("large_rows: the reference in float32: ")
     assert codes[1][1].startswith("large_rows: its tolerance 1e-12 is below twice the honest noise")
 
@@ -229,9 +234,12 @@ def test_a_relation_that_the_reference_does_not_show(tmp_path: Path) -> None:
 
 def test_relation_margin(tmp_path: Path) -> None:
     check = CASES[4]["check"] | {"at_least": 0.2}
-    assert found(tmp_path, change={"x_matters": {"check": check}}) == [
-        ("relation_margin", "x_matters: the reference changes by less than 10 × at_least")
-    ]
+    (weakness,) = validated(tmp_path, change={"x_matters": {"check": check}}).weaknesses
+    assert (weakness.code, weakness.line) == (
+        "relation_margin",
+        line_of(tmp_path, "at_least:", "checks.yaml"),
+    )
+    assert weakness.message == "x_matters: the reference changes by less than 10 × at_least"
 
 
 @pytest.mark.parametrize(
