@@ -381,9 +381,13 @@ class Result:
 
     def diagnosed_clauses(self) -> tuple[str, ...]:
         """The clauses of the known mistakes that were named; not of what a verdict alone tells."""
-        known = [d for d in self.diagnoses if isinstance(d, Mapping) and d.get("told_by") != "verdict"]
-        pages = [page for d in known for page in (d, *(d.get("pages") or ())) if isinstance(page, Mapping)]
-        return tuple(dict.fromkeys([c for page in pages if isinstance(c := page.get("clause"), str) and c]))
+        told: list[Any] = []
+        for one in self.diagnoses:
+            if isinstance(one, Mapping) and one.get("told_by") != "verdict":
+                pages = one.get("pages")
+                told += [one, *(pages if isinstance(pages, list | tuple) else ())]
+        clauses = [page.get("clause") for page in told if isinstance(page, Mapping)]
+        return tuple(dict.fromkeys([c for c in clauses if isinstance(c, str) and c]))
 
     @cached_property
     def _broken(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from grader.result import Shared, SubmissionInfo
 Array = NDArray[Any]
 
 MAX_SHOWN = 240
+MAX_COLUMNS = 40
 # Rows and columns that are shown of a larger array.
 PART = (12, 10)
 MAX_SNIPPET = 1_500
@@ -80,7 +81,8 @@ def case_details(
             {"index": list(i), "obtained": _plain_number(obtained[i]), "expected": _plain_number(expected[i])}
             for i in judgement.comparison.worst
         ]
-        if obtained.size > MAX_SHOWN and judgement.comparison.worst:
+        wide = obtained.ndim > 1 and obtained.shape[-1] > MAX_COLUMNS
+        if (wide or obtained.size > MAX_SHOWN) and judgement.comparison.worst:
             details["part"] = telling_part(obtained, expected, judgement.comparison.worst)
     failed = next((o for o in outcomes if o.failure is not None), None)
     if failed is not None and failed.failure is not None:

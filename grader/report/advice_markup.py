@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, MistakePage, Step
-from grader.report.arrays import ShownArray, shape_words, shown_array
-from grader.report.figures import number
+from grader.report.arrays import Matrix, shape_words, shown_array
+from grader.report.figures import number, plural
+from grader.report.heat import Scale, cells, common_scale, legend, numbers, scale_of
 from grader.report.influence_markup import maps
-from grader.report.parts import array, part, snippet
+from grader.report.parts import matrix, part, side, snippet
 from grader.report.room import Room
 from grader.report.safe import fill, joined
 from grader.report.texts import one_line
@@ -32,7 +33,23 @@ MAX_HALF = 46
 NONE = Markup()
 
 
-def advice_section(advice: Advice, room: Room) -> Markup:
+class Broken(NamedTuple):
+    """The clause that holds least.
+
+    Attributes:
+        demand: What the statement says of it; may be empty.
+        anchor: Number of the first of its checks that did not pass.
+        failed, total: How many of its checks did not pass, and how many there are.
+    """
+
+    title: str
+    demand: str
+    anchor: int
+    failed: int
+    total: int
+
+
+def advice_section(advice: Advice, room: Room, broken: Broken | None = None) -> Markup:
     """The whole section; what finds no room in it is cut or left out."""
     parts = [
         Markup('<section class="advice" aria-labelledby="first"><h2 id="first">What to fix first</h2>\n')
@@ -46,14 +63,29 @@ def advice_section(advice: Advice, room: Room) -> Markup:
     parts += [_diagnosis(d, room, folded=False) for d in advice.others]
     if advice.undiagnosed:
         parts.append(fill('<p class="said">%s</p>\n', room.text(advice.undiagnosed, MAX_PROSE, least=200)))
-        if advice.clause:
-            clause = room.text(one_line(advice.clause, 120), 120, least=40)
-            parts.append(fill("<p>What holds least is the clause <strong>%s</strong>.</p>\n", clause))
+    if broken and not advice.alternatives and not advice.others:
+        parts.append(_broken(broken, room))
     if advice.example:
         parts.append(_example(advice.example, room))
     if advice.influence:
         parts.append(maps(advice.influence, room))
     return joined([*parts, Markup("</section>\n")])
+
+
+def _broken(broken: Broken, room: Room) -> Markup:
+    """Where to begin where no mistake is known."""
+    title = room.text(broken.title, 120, least=40)
+    demand = room.text(broken.demand, MAX_PROSE, least=120) if broken.demand.strip() else NONE
+    return fill(
+        "<p>What holds least is the clause <strong>%s</strong>.</p>\n"
+        '<article class="case mistake">\n<h3>%s</h3>\n<p class="tags"><span>%s did not pass</span></p>\n'
+        '%s<p><a href="#case-%s">The first of these checks</a></p>\n</article>\n',
+        title,
+        title,
+        f"{broken.failed} of {plural(broken.total, 'check')}",
+        fill('<p class="said">%s</p>\n', demand) if demand else NONE,
+        broken.anchor,
+    )
 
 
 # --- Mistakes -------------------------------------------------------------------------------------
@@ -159,29 +191,23 @@ def _step(step: Step, room: Room) -> Markup:
 def _answers(answers: Answers, label: str, room: Room, said: Markup = NONE) -> Markup:
     """Both answers beside each other; what is ``said`` of the one obtained stands in its place if need be."""
     pairs = [("Obtained", answers.obtained), ("Expected", answers.expected)]
+    scale = common_scale(answers.obtained, answers.expected)
     shown = [
-        (shown_array(room, name, value, worst=answers.differing), value)
+        shown_array(room, name, value, worst=answers.differing, scale=scale)
         for name, value in pairs
         if value is not None
     ]
     message = fill('<p class="said"><bdi>%s</bdi></p>\n', said) if said else NONE
-    sides = [_side(a, value, label) for a, value in shown]
+    sides = [side(a, label) for a in shown]
     if message and sides and answers.obtained is None:
         sides.insert(0, fill('<div><p class="label">Obtained</p>\n%s</div>\n', message))
         message = NONE
     if not sides:
         return message
-    stacked = " stacked" if max([a.columns for a, _ in shown], default=0) > 6 else ""
-    content = message + fill('<div class="sides%s">\n%s</div>\n', stacked, joined(sides))
-    if answers.differing and all(a.rows for a, _ in shown):
-        content += Markup('<p class="soft">Underlined: what differs.</p>\n')
+    content = message + fill('<div class="heats">\n%s</div>\n', joined(sides))
+    if answers.differing and all(a.matrices for a in shown):
+        content += legend(scale, "Framed: what differs.")
     return content
-
-
-def _side(a: ShownArray, value: Any, label: str) -> Markup:
-    content = _matrices(slices(value, len(shape_of(value) or ()))) if a.slices else array(a, label)
-    head = fill('<p class="label">%s <span class="soft">%s</span></p>', a.name, a.about)
-    return fill("<div>%s\n%s\n</div>\n", head, content)
 
 
 def _given(given: Given, room: Room) -> Markup:
@@ -190,10 +216,10 @@ def _given(given: Given, room: Room) -> Markup:
         return fill("<li><p><code>%s</code> = <code>%s</code></p></li>\n", name, number(given.values))
     about = one_line(f"{given.dtype} {shape_words(given.shape)}", 120)
     head = fill('<p class="label"><code>%s</code> <span class="soft">%s</span></p>', name, about)
-    return fill("<li>%s\n%s</li>\n", head, _values(given.values, room))
+    return fill("<li>%s\n%s</li>\n", head, _values(given.values, room, name))
 
 
-def _values(values: Any, room: Room) -> Markup:
+def _values(values: Any, room: Room, name: Markup) -> Markup:
     """A literal, a matrix, or the matrices of an array of more axes."""
     shape = shape_of(values) if isinstance(values, list | tuple) else None
     if shape is None or 0 in shape:
@@ -204,10 +230,11 @@ def _values(values: Any, room: Room) -> Markup:
         return Markup('<p class="soft">The values are left out, since there are many.</p>')
     if size <= MAX_LITERAL and math.prod(shape[:-1]) == 1:
         return fill("<p><code>%s</code></p>", literal(values))
-    return _matrices(slices(values if len(shape) > 1 else [values], len(shape)))
+    found = slices(values if len(shape) > 1 else [values], len(shape))
+    return _matrices(found, scale_of(numbers(values)), name)
 
 
-def _matrices(found: Sequence[Slice]) -> Markup:
+def _matrices(found: Sequence[Slice], scale: Scale | None, name: Markup) -> Markup:
     shown = []
     for one in found:
         places = ", ".join(filter(None, one.places))
@@ -217,12 +244,9 @@ def _matrices(found: Sequence[Slice]) -> Markup:
         if one.words and not plain:
             content = fill("<p><code>%s</code></p>", one.words)
         else:
-            content = fill("<pre>%s</pre>", _aligned(one.rows))
+            rows = [cells(row, scale) for row in one.rows]
+            content = matrix(
+                Matrix("", rows, len(one.rows[0])), fill("%s %s", name, one_line(places, 200)), bare=True
+            )
         shown.append(fill("<div>%s\n%s</div>\n", label, content))
     return fill('<div class="matrices">%s</div>', joined(shown))
-
-
-def _aligned(rows: Sequence[Sequence[Any]]) -> str:
-    cells = [[number(v) for v in row] for row in rows]
-    width = max((len(c) for row in cells for c in row), default=0)
-    return "\n".join("  ".join(c.rjust(width) for c in row) for row in cells)

@@ -147,6 +147,7 @@ def _environment() -> Environment:
         articles=markup.articles,
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
+        exception=markup.exception,
         hidden_rows=markup.hidden_rows,
         listing=parts.listing,
         skipped_rows=markup.skipped_rows,

@@ -6,14 +6,15 @@ kept by type as well, as a safe text and one that is not yet safe may be equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from markupsafe import Markup
 
 from grader.report.arrays import ShownArray
 from grader.report.figures import number, plural, points
-from grader.report.parts import SCROLL, array, listing, part, slices, snippet
+from grader.report.heat import legend
+from grader.report.parts import SCROLL, array, listing, part, side, snippet
 from grader.report.safe import fill, joined, safe, safe_line
 from grader.report.submission_view import CaseView, Clause, Details
 from grader.report.texts import VERDICT_WORDS
@@ -42,6 +43,9 @@ STATES: Mapping[str, tuple[str, str]] = {
 }
 NONE = Markup()
 
+# More checks of which only a message is told are folded.
+MAX_OPEN = 12
+
 
 @lru_cache(maxsize=64, typed=True)
 def verdict_tag(verdict: str) -> Markup:
@@ -57,26 +61,38 @@ def verdict_tag(verdict: str) -> Markup:
 # --- Rows -----------------------------------------------------------------------------------------
 
 
-def clause_rows(clauses: Iterable[Clause]) -> Markup:
-    """The list of clauses: what holds and what does not."""
-    return joined([_clause_row(*clause) for clause in clauses], "\n")
+def clause_rows(clauses: Iterable[Clause], demands: Mapping[str, Markup]) -> Markup:
+    """The list of clauses: what holds and what does not, and what those that don't demand."""
+    rows = []
+    for clause in clauses:
+        demand = demands.get(clause.name) if clause.state == "fails" else None
+        said = fill('<p class="demand">%s</p>', demand) if demand else NONE
+        rows.append(joined([_clause_row(*clause[1:]), said, _ROW_END]))
+    return joined(rows)
+
+
+_ROW_END = Markup("</li>\n")
 
 
 @lru_cache(maxsize=2_048, typed=True)
 def _clause_row(
     title: str, state: str, passed: int, total: int, got: float, most: float, anchor: int | None
 ) -> Markup:
+    """A row up to what the clause demands."""
     sign, words = STATES[state]
     name = fill('<a href="#case-%s">%s</a>', anchor, title) if anchor else safe(title)
     return fill(
-        '<li class="%s"><span class="sign" aria-hidden="true">%s</span><div><p>%s</p>\n'
-        '<p class="soft"><span class="state">%s</span> · %s of %s · %s of %s points</p></div></li>',
+        '<li class="%s"><span class="sign" aria-hidden="true">%s</span><p>%s '
+        '<span class="state%s">%s</span></p>\n'
+        '<p class="soft">%s of %s<span class="unseen"> checks</span> · %s of %s points</p>',
         TONES[state],
         sign,
         name,
+        # The sign says it already, and most hold.
+        " unseen" if state == "holds" else "",
         words,
         passed,
-        plural(total, "check"),
+        total,
         points(got),
         points(most),
     )
@@ -185,9 +201,74 @@ def _skipped_row(at: int, name: str, title: str, message: str, got: float, most:
 # --- Cases ----------------------------------------------------------------------------------------
 
 
-def articles(cases: Iterable[CaseView], *, show_visibility: bool = False) -> Markup:
-    """Cases that did not pass, each with what there is to tell of it."""
-    return joined([_article(c, show_visibility) for c in cases], "\n")
+def articles(cases: Sequence[CaseView], *, show_visibility: bool = False) -> Markup:
+    """Cases that did not pass, each with what there is to tell of it; those with the most to tell first."""
+    detailed = [_article(c, show_visibility) for c in cases if c.details is not None]
+    rest = [_short(c, show_visibility) for c in cases if c.details is None]
+    if not rest:
+        return joined(detailed, "\n")
+    listed = fill('<ul class="rows short">\n%s</ul>\n', joined(rest))
+    if not detailed:
+        return listed
+    if len(rest) > MAX_OPEN:
+        more = fill(
+            '<details class="more"><summary>%s</summary>\n%s</details>\n',
+            plural(len(rest), "more check"),
+            listed,
+        )
+    else:
+        more = fill('<h3 class="more">The others</h3>\n%s', listed)
+    return joined([*detailed, more], "\n")
+
+
+def _short(c: CaseView, show_visibility: bool) -> Markup:
+    """A case of which only the message is told."""
+    case = c.case
+    begin, end = _short_row(
+        c.number,
+        c.id,
+        c.title,
+        c.clause,
+        case.visibility if show_visibility else None,
+        case.verdict,
+        case.points,
+        case.max_points,
+    )
+    if "told" not in c.made:
+        parts = [fill("<p><bdi>%s</bdi></p>\n", c.message)] if c.message else []
+        parts += [fill('<p class="soft">Hint: %s</p>\n', c.hint)] if c.hint else []
+        c.made["told"] = joined(parts)
+    return joined([begin, c.made["told"], end])
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def _short_row(
+    at: int,
+    name: str,
+    title: str,
+    clause: str,
+    visibility: str | None,
+    verdict: str,
+    got: float,
+    most: float,
+) -> tuple[Markup, Markup]:
+    """A row up to what is told of the case, and its end."""
+    begin = fill(
+        '<li id="case-%s"><p>%s %s</p>\n',
+        at,
+        fill("<strong>%s</strong> <code>%s</code>", title, name)
+        if title
+        else fill("<strong>%s</strong>", name),
+        verdict_tag(verdict),
+    )
+    end = fill(
+        '<p class="soft">%s · %s of %s points%s</p></li>\n',
+        clause,
+        points(got),
+        points(most),
+        fill(" · %s", safe_line(visibility, 20)) if visibility is not None else NONE,
+    )
+    return begin, end
 
 
 def _article(c: CaseView, show_visibility: bool) -> Markup:
@@ -201,12 +282,11 @@ def _article(c: CaseView, show_visibility: bool) -> Markup:
         case.verdict,
         case.points,
         case.max_points,
-        c.details is not None,
     )
     if "told" not in c.made:
         c.made["told"] = _told(c)
-    shown = joined([details(c.details, c.id), Markup("\n")]) if c.details else NONE
-    return joined([head, c.made["told"], shown, _END])
+    assert c.details is not None
+    return joined([head, c.made["told"], details(c.details, c.id), _END])
 
 
 def _told(c: CaseView) -> Markup:
@@ -240,12 +320,10 @@ def _head(
     verdict: str,
     got: float,
     most: float,
-    detailed: bool,
 ) -> Markup:
     return fill(
-        '<article class="case%s" id="case-%s" aria-labelledby="title-%s">\n<h3 id="title-%s">%s</h3>\n'
+        '<article class="case" id="case-%s" aria-labelledby="title-%s">\n<h3 id="title-%s">%s</h3>\n'
         '<p class="tags">%s<span>%s</span><span>%s of %s points</span>%s</p>\n',
-        "" if detailed else " short",
         at,
         at,
         at,
@@ -267,18 +345,19 @@ def details(d: Details, label: str) -> Markup:
     """Inputs, answers and errors of a case; ``label`` names the case to those who hear the page."""
     if label not in d.made:
         parts = [
-            _exception(d, label),
-            _worst(d, label),
-            _sides(d, label),
+            exception(d, label),
+            _answers(d, label),
             _inputs(d, label),
             _printed(d),
             _snippet(d, label),
+            Markup("\n"),
         ]
         d.made[label] = joined(parts)
     return d.made[label]
 
 
-def _exception(d: Details, label: str) -> Markup:
+def exception(d: Details, label: str) -> Markup:
+    """The exception with her own traceback."""
     if not (d.exception or d.frames):
         return NONE
     content = NONE
@@ -290,54 +369,40 @@ def _exception(d: Details, label: str) -> Markup:
             d.exception,
         )
     if d.frames:
-        lines = [fill("<li>%s, in <code>%s</code></li>\n", line, function) for line, function in d.frames]
         content += fill(
-            '<ol class="frames" aria-label="Your lines, outermost call first">\n%s</ol>\n', joined(lines)
+            '<ol class="frames" aria-label="Your lines, outermost call first">\n%s</ol>\n',
+            joined(list(d.frames)),
         )
     return part("The exception", content)
 
 
-def _worst(d: Details, label: str) -> Markup:
-    if not d.worst:
+def _answers(d: Details, label: str) -> Markup:
+    """Obtained, expected and their difference beside each other, with a list of the largest errors."""
+    shown = [side(a, label) for a in d.answers]
+    if d.worst:
+        rows = [
+            fill(
+                '<tr><th scope="row">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n',
+                w.index,
+                w.obtained,
+                w.expected,
+                w.difference,
+            )
+            for w in d.worst
+        ]
+        shown.append(fill(_WORST, fill("Largest errors of %s", label), joined(rows)))
+    if not shown:
         return NONE
-    rows = [
-        fill(
-            '<tr><th scope="row">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n',
-            w.index,
-            w.obtained,
-            w.expected,
-            w.difference,
-        )
-        for w in d.worst
-    ]
-    table = fill(
-        SCROLL + '<table class="worst">\n'
-        '<thead><tr><th scope="col">Index</th><th scope="col">Obtained</th><th scope="col">Expected</th>'
-        '<th scope="col">Difference</th></tr></thead>\n<tbody>\n%s</tbody></table></div>',
-        fill("Largest errors of %s", label),
-        joined(rows),
-    )
-    return part("Largest errors", table)
-
-
-def _sides(d: Details, label: str) -> Markup:
-    sides = [a for a in (d.obtained, d.expected) if a]
-    if not sides:
-        return NONE
-    shown = [
-        fill(
-            '<div><p class="label">%s <span class="soft">%s</span></p>\n%s\n</div>\n',
-            a.name,
-            a.about,
-            array(a, label),
-        )
-        for a in sides
-    ]
-    stacked = " stacked" if max(a.columns for a in sides) > 6 else ""
-    content = fill('<div class="sides%s">\n%s</div>\n', stacked, joined(shown))
-    if d.worst and d.obtained and d.obtained.rows:
-        content += Markup('<p class="soft">Underlined: the largest errors.</p>\n')
+    content = fill('<div class="heats">\n%s</div>\n%s', joined(shown), d.remarks)
     return part("Obtained and expected", content)
+
+
+_WORST = (
+    '<div><p class="label">Largest errors</p>\n' + SCROLL + '<table class="worst">\n'
+    '<thead><tr><th scope="col">Index</th><th scope="col">Obtained</th>'
+    '<th scope="col">Expected</th><th scope="col">Difference</th></tr></thead>\n'
+    "<tbody>\n%s</tbody></table></div></div>\n"
+)
 
 
 def _inputs(d: Details, label: str) -> Markup:
@@ -353,17 +418,10 @@ def _inputs(d: Details, label: str) -> Markup:
 
 def _input(a: ShownArray, label: str) -> Markup:
     name = fill('<code>%s</code> <span class="soft">%s</span>', a.name, a.about)
-    if a.rows:
-        return fill("<details><summary>%s</summary>\n%s</details>", name, array(a, label))
+    if a.matrices:
+        return fill("<details><summary>%s</summary>\n%s%s</details>", name, array(a, label), legend(a.scale))
     if a.inline:
         return fill('<p>%s <code class="value">%s</code></p>', name, a.inline)
-    if a.slices:
-        return fill(
-            "<details><summary>%s</summary>\n" + SCROLL + "\n%s</div></details>",
-            name,
-            fill("%s, %s", a.name, label),
-            slices(a.slices),
-        )
     return fill("<p>%s</p>", name)
 
 
@@ -381,4 +439,4 @@ def _printed(d: Details) -> Markup:
 def _snippet(d: Details, label: str) -> Markup:
     if not d.snippet:
         return NONE
-    return part("Try it yourself", snippet(d.snippet, label), "part snippet")
+    return part("Try it yourself", snippet(d.snippet, label, folded=True), "part snippet")

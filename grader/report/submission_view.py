@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from grader.positions import Positions
-from grader.report.advice import read_advice
-from grader.report.advice_markup import ADVICE_BYTES, advice_section
-from grader.report.arrays import ShownArray, shape_words, shown_array
+from grader.report.advice import Advice, read_advice
+from grader.report.advice_markup import ADVICE_BYTES, Broken, advice_section
+from grader.report.arrays import MAX_CELLS, ShownArray, read_part, shape_words, shown_array
 from grader.report.figures import number, plural
+from grader.report.heat import DOT, common_scale, differences, legend, numbers, scale_of
 from grader.report.room import Room, byte_count
 from grader.report.safe import safe_line
-from grader.report.texts import one_line, place_words
-from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, SubmissionInfo, Violation
+from grader.report.source import Source, findings, frame_rows, read_frames
+from grader.report.texts import one_line
+from grader.report.values import shape_of
+from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, SubmissionInfo
 from grader.summary import CaseOutline, Summary
 
 # A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
@@ -32,9 +34,11 @@ DETAIL_BYTES = 1_500
 TEACHER_FACTOR = 3
 
 MAX_SNIPPET = 40_000
-MAX_FINDINGS = 30
+MAX_ADJUSTMENTS = 30
 MAX_NOTES = 20
 MAX_LISTED = 200
+# An input of so many elements is a text on its line.
+MAX_INLINE = 8
 
 
 # --- One submission -------------------------------------------------------------------------------
@@ -53,10 +57,10 @@ class Details:
     """What is shown of a failing case beside its message; ``made`` keeps what was written of it."""
 
     inputs: Shared | None = None
-    obtained: ShownArray | None = None
-    expected: ShownArray | None = None
+    answers: Sequence[ShownArray] = ()
+    remarks: str = ""
     worst: Sequence[_Worst] = ()
-    frames: Sequence[tuple[str, str]] = ()
+    frames: Sequence[Markup] = ()
     exception: str = ""
     stdout: str = ""
     stderr: str = ""
@@ -85,6 +89,7 @@ class CaseView:
 class Clause(NamedTuple):
     """How a clause of the statement fared: ``holds``, ``fails``, ``open`` (not counted) or ``fault``."""
 
+    name: str
     title: str
     state: str
     passed: int
@@ -102,6 +107,7 @@ class _Sum:
     checks: str
     points: float
     max_points: float | None = None
+    signed: bool = False
 
 
 @dataclass
@@ -151,7 +157,7 @@ def _clauses(cases: Iterable[CaseResult], titles: Mapping[str, str]) -> list[Cla
             tally = tallies[case.clause] = _Tally()
         tally.add(at, case)
     return [
-        Clause(title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
+        Clause(name, title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
         for name, title in titles.items()
         if (t := tallies.get(name))
     ]
@@ -172,22 +178,23 @@ def _text_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def _details(room: Room, details: Mapping[str, Any], memo: Memo, positions: Positions) -> Details | None:
+def _details(room: Room, case: CaseResult, memo: Memo, source: Source) -> Details | None:
     """What there is to show of a case's details; unknown keys and odd values are passed over."""
+    details = case.details
     if not details or not room.take(DETAIL_BYTES):
         return None
     _, known, cost = memo.details.get(id(details), (None, None, 0))
     if known is not None and room.take(cost):
         return known
     before, ample, room.ample = room.used, room.ample, True
-    made = _made_details(room, details, positions)
+    made = _made_details(room, case, details, source)
     if room.ample:
         memo.details[id(details)] = details, made, room.used - before
     room.ample = room.ample and ample
     return made
 
 
-def _made_details(room: Room, details: Mapping[str, Any], positions: Positions) -> Details:
+def _made_details(room: Room, case: CaseResult, details: Mapping[str, Any], source: Source) -> Details:
     worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
     indices = [_index(w) for w in worst]
     snippet = details.get("snippet")
@@ -196,22 +203,86 @@ def _made_details(room: Room, details: Mapping[str, Any], positions: Positions) 
         value = details.get(key)
         return room.text(value, limit) if isinstance(value, str) and value else ""
 
+    exception = text("exception", 1_000)
+    frames = frame_rows(room, read_frames(details.get("traceback")), source)
+    answers, remarks = _answers(room, case, details, indices)
     return Details(
-        exception=text("exception", 1_000),
-        frames=[_frame(room, f, positions) for f in _text_list(details.get("traceback"))[-20:]],
+        exception=exception,
+        frames=frames,
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
-        obtained=shown_array(room, "Obtained", details["obtained"], worst=indices)
-        if "obtained" in details
-        else None,
-        expected=shown_array(room, "Expected", details["expected"], worst=indices)
-        if "expected" in details
-        else None,
+        answers=answers,
+        remarks=remarks,
         inputs=_inputs(room, details.get("inputs")),
         stdout=text("stdout", 4_000),
         stderr=text("stderr", 4_000),
         # A snippet that is cut can't be run.
         snippet=room.whole(snippet, MAX_SNIPPET) if isinstance(snippet, str) else "",
     )
+
+
+def _answers(
+    room: Room, case: CaseResult, details: Mapping[str, Any], worst: Sequence[tuple[int, ...]]
+) -> tuple[list[ShownArray], Markup]:
+    """Obtained, expected and their difference as tables with one scale, and how they are read."""
+    part = read_part(details.get("part"))
+    if part is not None:
+        return _sides(
+            room, case, part.obtained, part.expected, part.inside(worst), (part.top, part.left), part.words
+        )
+    return _sides(room, case, details.get("obtained"), details.get("expected"), worst)
+
+
+def _sides(
+    room: Room,
+    case: CaseResult,
+    obtained: Any,
+    expected: Any,
+    worst: Sequence[tuple[int, ...]],
+    corner: tuple[int, int] = (0, 0),
+    words: str = "",
+) -> tuple[list[ShownArray], Markup]:
+    found, right = shape_of(obtained), shape_of(expected)
+    scale = None
+    if max(math.prod(found or ()), math.prod(right or ())) <= MAX_CELLS:
+        scale = common_scale(obtained, expected)
+    # Of a part the words tell the shape of the whole.
+    shape = () if words else None
+    shown = [
+        shown_array(room, name, side, worst=worst, scale=scale, corner=corner, shape=shape)
+        for name, side in (("Obtained", obtained), ("Expected", expected))
+        if side is not None
+    ]
+    remarks = [words] if words else []
+    if worst:
+        remarks.append("Framed: the largest errors.")
+    if scale is not None and found and found == right:
+        parted = differences(obtained, expected, _allowed(case, expected))
+        most = max(map(abs, numbers(parted)), default=0.0)
+        between = scale_of([-most, most])
+        one = shown_array(
+            room, "Difference", parted, worst=worst, scale=between, corner=corner, shape=(), difference=True
+        )
+        shown.append(replace(one, about=f"up to {most:.2g}") if between else one)
+        remarks += ["A dot: within the tolerance."] if _holds(one, DOT) else []
+    if not any(a.matrices for a in shown):
+        return shown, Markup()
+    if any(_holds(a, "class=hx") for a in shown):
+        remarks.append("Hatched: NaN or infinity.")
+    return shown, legend(scale or shown[0].scale, *remarks)
+
+
+def _holds(array: ShownArray, sign: str) -> bool:
+    return any(sign in row for matrix in array.matrices for row in matrix.rows)
+
+
+def _allowed(case: CaseResult, expected: Any) -> float:
+    """The largest difference that passes; 0 where it is not known."""
+    error = case.error
+    if error is None or not isinstance(error.tolerance, int | float):
+        return 0.0
+    if error.max_abs and error.max_rel:
+        return error.tolerance * error.max_abs / error.max_rel
+    return error.tolerance * max(map(abs, numbers(expected)), default=0.0)
 
 
 def _index(worst: Mapping[str, Any]) -> tuple[int, ...]:
@@ -229,16 +300,6 @@ def _worst(worst: Mapping[str, Any], index: tuple[int, ...]) -> _Worst:
             difference = "inf"
     where = f"[{', '.join(number(i) for i in index)}]"
     return _Worst(where, number(obtained), number(expected), difference)
-
-
-def _frame(room: Room, frame: Any, positions: Positions) -> tuple[str, str]:
-    parts = _text_list(frame)
-    at = parts[0] if parts and isinstance(parts[0], int) else None
-    # A record that was made elsewhere may hold a number that Python refuses to write.
-    known = at is not None and at.bit_length() < 64
-    line = one_line(positions.name(at), 200) if at is not None and known else "line ?"
-    function = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else "?"
-    return line, room.text(one_line(function, 120), 120, least=1)
 
 
 def _inputs(room: Room, inputs: Any) -> Shared | None:
@@ -263,8 +324,7 @@ def _input(room: Room, given: Mapping[str, Any]) -> ShownArray:
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
         return ShownArray(name, one_line(f"{dtype} {shape_words(tuple(shape[:32]))}".strip(), 120))
-    # Nothing in an input is marked: text is enough, and made in a fraction of a table's time.
-    return shown_array(room, name, given["values"], dtype=dtype, shape=shape[:32], table=False)
+    return shown_array(room, name, given["values"], dtype=dtype, shape=shape[:32], inline=MAX_INLINE)
 
 
 class Memo:
@@ -306,9 +366,15 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         if case.verdict != "passed"
     ]
     notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
-    positions = result.submission.positions
-    violations = _findings(prose, result.policy.violations, positions)
-    suspicions = _findings(prose, result.policy.suspicions, positions)
+    source = Source(result.excerpt, result.submission.positions)
+    violations = findings(prose, result.policy.violations, source)
+    suspicions = findings(prose, result.policy.suspicions, source)
+    loading = _loading(prose, result, source)
+    demands = {
+        name: prose.text(one_line(text, 600), 600, least=40)
+        for name, text in result.demands.items()
+        if name in titles and isinstance(text, str)
+    }
     printing = Room(OUTPUT_BYTES * factor)
     printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
     advice = _advice(result, memo)
@@ -316,7 +382,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
     room = Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
     for at, view in enumerate(cases):
         if view.case.details:
-            cases[at] = replace(view, details=_details(room, view.case.details, memo, positions))
+            cases[at] = replace(view, details=_details(room, view.case, memo, source))
     broken = memo.broken = result.broken_clauses() if memo.broken is None else memo.broken
     ranks = {clause: number for number, clause in enumerate(broken)}
     failing = [c for c in cases if c.case.verdict not in UNJUDGED]
@@ -333,13 +399,16 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         "notes": notes,
         "violations": violations,
         "suspicions": suspicions,
+        "loading": loading,
         "advice": advice,
         "titles": titles,
+        "demands": demands,
         "clauses": clauses if result.status not in ("not_loadable", "grader_fault") else [],
         "failing": failing,
         "visible": visible,
         "visible_detailed": sum(c.details is not None for c in visible),
         "hidden": len(hidden),
+        "left_out": result.exercise.get("student") is True and not hidden,
         "hidden_passed": sum([c.verdict == "passed" for c in hidden]),
         "hidden_failing": [
             c for c in cases if c.case.visibility == "hidden" and c.case.verdict not in UNJUDGED
@@ -376,6 +445,8 @@ def _case_view(room: Room, at: int, case: CaseResult, clause: str, memo: Memo) -
 
 def _headline(result: Result, failing: Sequence[CaseView]) -> str:
     if result.status == "passed":
+        if result.exercise.get("student") is True:
+            return "Full marks of the visible checks" if failing else "All visible checks passed"
         return "Full marks"
     if result.status == "not_loadable":
         return "The file could not be loaded"
@@ -399,27 +470,43 @@ def share_of_marks(result: Result | Summary) -> float:
     return min(1.0, max(0.0, result.score / result.max_score))
 
 
-def _findings(room: Room, found: Sequence[Violation], positions: Positions) -> dict[str, Any]:
-    rows = [
-        {
-            "rule": one_line(v.rule, 80),
-            "helper": room.text(one_line(v.helper, 200), 200, least=40),
-            "place": place_words(positions, v.line) if v.line > 0 else "",
-            "column": number(v.column) if v.column > 0 else "",
-            "found": "while it ran" if v.found == "runtime" else "in the source text",
-            "message": room.text(v.message, 800, least=80),
-        }
-        for v in found[:MAX_FINDINGS]
-    ]
-    return {"rows": rows, "more": len(found) - len(rows), "count": len(found)}
-
-
 def _advice(result: Result, memo: Memo) -> Markup:
     """The section on what to fix first, which is the same on all pages of a record."""
     if memo.advice is None:
         advice = read_advice(result)
-        memo.advice = advice_section(advice, Room(ADVICE_BYTES)) if advice else Markup()
+        broken = _broken(result)
+        if advice is None and broken is not None:
+            advice = Advice((), (), "", broken.title, None, None)
+        memo.advice = advice_section(advice, Room(ADVICE_BYTES), broken) if advice else Markup()
     return memo.advice
+
+
+def _broken(result: Result) -> Broken | None:
+    """The clause that holds least, with what it demands and the first of its checks that failed."""
+    ranked = result.broken_clauses()
+    if not ranked:
+        return None
+    own = [(at, c) for at, c in enumerate(result.cases, 1) if c.clause == ranked[0]]
+    failing = [(at, c) for at, c in own if c.failed]
+    public = [at for at, c in failing if c.visibility != "hidden"]
+    titles = result.exercise.get("clauses")
+    title = titles.get(ranked[0], ranked[0]) if isinstance(titles, Mapping) else ranked[0]
+    demand = result.demands.get(ranked[0], "")
+    return Broken(
+        one_line(str(title), 120),
+        demand if isinstance(demand, str) else "",
+        (public or [failing[0][0]])[0],
+        len(failing),
+        len(own),
+    )
+
+
+def _loading(room: Room, result: Result, source: Source) -> Details | None:
+    """How a file that can't be loaded ended."""
+    exception = result.loading.get("exception")
+    frames = frame_rows(room, read_frames(result.loading.get("traceback")), source)
+    said = room.text(exception, 1_000) if isinstance(exception, str) else ""
+    return Details(exception=said, frames=frames) if said or frames else None
 
 
 def _output(room: Room, output: Output) -> dict[str, Any]:
@@ -449,10 +536,12 @@ def _sums(result: Result) -> list[_Sum]:
                     math.fsum(c.max_points for c in cases),
                 )
             )
-    lines += [_adjustment(a) for a in result.adjustments[:MAX_FINDINGS]]
-    rest = result.adjustments[MAX_FINDINGS:]
+    lines += [_adjustment(a) for a in result.adjustments[:MAX_ADJUSTMENTS]]
+    rest = result.adjustments[MAX_ADJUSTMENTS:]
     if rest:
-        lines.append(_Sum(plural(len(rest), "more adjustment"), "", math.fsum(a.points for a in rest)))
+        lines.append(
+            _Sum(plural(len(rest), "more adjustment"), "", math.fsum(a.points for a in rest), signed=True)
+        )
     return lines
 
 
@@ -479,7 +568,7 @@ def _counting(result: Result) -> list[str]:
 
 def _adjustment(adjustment: Adjustment) -> _Sum:
     reason = one_line(adjustment.reason, 400)
-    return _Sum(reason[:1].upper() + reason[1:], "", adjustment.points)
+    return _Sum(reason[:1].upper() + reason[1:], "", adjustment.points, signed=True)
 
 
 # --- The class ------------------------------------------------------------------------------------

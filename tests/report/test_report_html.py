@@ -241,7 +241,8 @@ def test_a_failing_case_tells_its_inputs_its_errors_and_how_to_repeat_it() -> No
         "0.213457",
     ):
         assert told in page.text
-    assert len(page.all("mark")) == 2 * 2 * 4  # four worst elements in both answers of two cases
+    # Four worst elements in both answers of two cases and in their difference.
+    assert len(page.all("mark")) == 2 * 3 * 4
 
 
 def test_clauses_stand_in_the_statements_order() -> None:

@@ -9,7 +9,8 @@ for (const button of document.querySelectorAll("button.copy")) {
     try {
       await navigator.clipboard.writeText(code.textContent);
     } catch {
-      // Pages that are opened from a file may have no clipboard; the old way works there.
+      // Pages that are opened from a file may have no clipboard; the old way works there, on what is shown.
+      code.closest("details")?.setAttribute("open", "");
       getSelection().selectAllChildren(code);
       copied = document.execCommand("copy");
     }
@@ -17,10 +18,21 @@ for (const button of document.querySelectorAll("button.copy")) {
     setTimeout(() => { label.textContent = "Copy"; }, 2000);
   });
 }
-// Paper can't unfold what is folded.
+// What a link leads to may be folded.
+const unfold = () => {
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  const folded = target && target.closest("details:not([open])");
+  if (folded) {
+    folded.open = true;
+    target.scrollIntoView();
+  }
+};
+addEventListener("hashchange", unfold);
+unfold();
+// Paper can't unfold what is folded; text that is there to be run is of no use on it.
 let opened = [];
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll(".case details:not([open])")];
+  opened = [...document.querySelectorAll("main details:not([open])")].filter((part) => !part.closest(".code"));
   for (const part of opened) part.open = true;
 });
 addEventListener("afterprint", () => {
