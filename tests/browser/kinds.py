@@ -1,0 +1,138 @@
+"""A page of every kind that there is, made from the records that the tests of the pages use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import test_validation_page as validations
+from samples import HOSTILE, class_of, every_kind, failing, hostile, info
+
+from grader.people import Person
+from grader.positions import Part
+from grader.report.class_view import class_rows
+from grader.report.html import class_page, page_of_rows, student_page, teacher_page, validation_page
+from grader.result import Output, Result
+
+Maker = Callable[[], str]
+
+
+def notebook() -> Result:
+    """Of a notebook with a helper module, late, by two students."""
+    submission = replace(
+        info("Nora & Max Note", "s020"),
+        members=("Nora Note", "Max Note"),
+        file="week3/notebook.ipynb",
+        rule="the only notebook",
+        parts=(
+            Part("cell", "cell 3", 1, 9),
+            Part("module", "tools/heads.py", 10, 40, "tools.heads"),
+        ),
+        submitted_at="2026-10-01T12:00:00+02:00",
+        late=True,
+        attempts=3,
+    )
+    return replace(failing(), submission=submission)
+
+
+def printing() -> Result:
+    """Of a submission that prints long lines and many of them."""
+    lines = "".join(f"{at} " + "0.123456789 " * 40 + "\n" for at in range(60))
+    output = Output(lines, "RuntimeWarning: overflow encountered in exp\n" * 40, True)
+    return replace(failing(), output=output, hidden_output=output, submission=info("Prin Ting", "s021"))
+
+
+RECORDS: dict[str, Result] = every_kind() | {"notebook": notebook(), "printing": printing()}
+
+
+def large_class() -> str:
+    """A class with faults, suspicions, and all that else can be on its page."""
+    results = class_of(60)
+    results += [replace(r, submission=info(f"Student {k}", f"k{k}")) for k, r in RECORDS.items()]
+    twins = [
+        replace(failing(), submission=replace(info(n, n), digest=d, alike="same", late=True))
+        for n, d in (("ann", "1"), ("bob", "1"), ("cem", "2"))
+    ]
+    side = {"pack": "sha256:0123456789abcdef", "status": "failed", "score": 1.5, "max_score": 20.0}
+    change = {
+        "id": "ann",
+        "name": "ann",
+        "before": side,
+        "after": {**side, "score": 3.25, "status": "failed"},
+        "cases": [{"id": "one_case", "before": "wrong_value", "after": ""}],
+        "anew": True,
+    }
+    return page_of_rows(
+        class_rows(results + twins),
+        missing=[Person("Nora Late", "0017"), Person("Max")],
+        changes={"compared": 3, "changed": [change]},
+        pending=2,
+    )
+
+
+def _pages() -> dict[str, Maker]:
+    made: dict[str, Maker] = {}
+    for kind, record in RECORDS.items():
+        made[f"student {kind}"] = lambda record=record: student_page(record)
+    for kind in ("passing", "not_loadable", "violated", "grader_fault", "diagnosed", "printing", "hostile"):
+        made[f"teacher {kind}"] = lambda record=RECORDS[kind]: teacher_page(record)
+    made["teacher alone"] = lambda: teacher_page(RECORDS["suspicious"], linked=False)
+    made["class large"] = large_class
+    made["class small"] = lambda: class_page([RECORDS["passing"], RECORDS["failing"]])
+    made["class of one"] = lambda: class_page([RECORDS["grader_fault"]])
+    made["class empty"] = lambda: class_page([])
+    made["class pending"] = lambda: page_of_rows(
+        [], title="Week 3", missing=[Person("Nora <b>", "0017")], pending=3
+    )
+    made["class hostile"] = lambda: class_page([hostile()])
+    for kind, validation in validations.RECORDS.items():
+        made[f"author {kind}"] = lambda validation=validation: validation_page(validation)
+    made["author hostile"] = lambda: validation_page(validations.hostile(HOSTILE))
+    # The statement that `grader release` writes for students has a place here.
+    return made
+
+
+PAGES = _pages()
+
+
+# Between them these have every part of every template; the others are looked at where there is time.
+TELLING = (
+    "student passing",
+    "student not_loadable",
+    "student violated",
+    "student grader_fault",
+    "student diagnosed",
+    "student notebook",
+    "student hostile",
+    "teacher printing",
+    "teacher hostile",
+    "class large",
+    "class pending",
+    "class hostile",
+    "author weak",
+    "author nothing",
+    "author hostile",
+)
+# Tests that look at a page in several ways share it, hence the scope.
+EVERY = pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in TELLING else pytest.mark.slow) for kind in PAGES],
+    scope="module",
+)
+
+
+@cache
+def source(kind: str) -> str:
+    """The page of one kind; the names are those of `PAGES`."""
+    return PAGES[kind]()
+
+
+# The four makers of pages, each from one text that stands wherever a text can be.
+MAKERS: dict[str, Callable[[str], str]] = {
+    "student": lambda text: student_page(hostile(text)),
+    "teacher": lambda text: teacher_page(hostile(text)),
+    "class": lambda text: class_page([hostile(text)]),
+    "author": lambda text: validation_page(validations.hostile(text)),
+}

@@ -1,0 +1,120 @@
+"""Whatever a name, an output, a message or a file says, it is shown as a text and moves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kinds import MAKERS
+from looking import NARROWEST, Looker, ask, unfold
+from playwright.sync_api import Browser, Page
+from samples import failing, info
+from texts import HOSTILE
+
+from grader.report.html import class_page
+
+EVERY_MAKER = pytest.mark.parametrize("maker", MAKERS)
+# A page that is no larger opens at once, in a mail program too.
+LARGEST = {"student": 200_000, "teacher": 600_000, "class": 200_000, "author": 1_000_000}
+MEGABYTES = 50_000_000
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Looker, Page]]:
+    """One narrow window for all texts of this file: opening one costs more than what is looked at."""
+    looking = Looker(chromium, tmp_path_factory.mktemp("hostile"))
+    yield looking, looking.page(viewport={"width": NARROWEST, "height": 800})
+    looking.close()
+
+
+def assert_harmless(window: tuple[Looker, Page], page_source: str) -> Page:
+    """Opens it, unfolds and touches everything; nothing acts, asks, speaks or sticks out."""
+    looker, page = window
+    path = looker.path(page_source)
+    page.goto(path.as_uri())
+    unfold(page)
+    assert ask(page, "overflowing") == []
+    page.evaluate(
+        "() => { for (const one of document.querySelectorAll('*')) for (const what of ['mouseover', 'focus'])"
+        " one.dispatchEvent(new Event(what)); }"
+    )
+    assert page.evaluate("() => [globalThis.acted, document.images.length, frames.length]") == [None, 0, 0]
+    assert page.url == path.as_uri()
+    noticed, looker.noticed = looker.noticed, []
+    assert noticed == []
+    path.unlink()
+    return page
+
+
+@EVERY_MAKER
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_text_is_shown_as_text(window: tuple[Looker, Page], maker: str, name: str) -> None:
+    text = HOSTILE[name]
+    made = MAKERS[maker](text)
+    made.encode()
+    assert len(made.encode()) < LARGEST[maker]
+    page = assert_harmless(window, made)
+    # Markup is there to be read.
+    if name in ("script", "comment", "picture", "attribute", "link", "address", "template"):
+        assert text[:20] in (page.locator("main").text_content() or "")
+
+
+@EVERY_MAKER
+def test_no_text_changes_what_else_is_on_the_page(window: tuple[Looker, Page], maker: str) -> None:
+    def others(text: str) -> tuple[Any, ...]:
+        told = ask(assert_harmless(window, MAKERS[maker](text)), "structure")
+        # Parts below these may be left out for want of room.
+        levels = [level for level, _ in told["headings"] if level <= 2]
+        return levels, told["landmarks"], told["outside"]
+
+    calm = others("a calm text")
+    for name, text in HOSTILE.items():
+        assert others(text) == calm, name
+
+
+@settings(max_examples=12)
+@given(
+    st.lists(
+        st.one_of(
+            st.text(st.characters(exclude_categories=()), max_size=30),
+            st.sampled_from(sorted(HOSTILE.values(), key=len)[:12]),
+            st.sampled_from(["\u202e", "\ud800", "\x1b[", "<", "</", "&#", "'\"", "\u0301" * 9, "W" * 900]),
+        ),
+        min_size=1,
+        max_size=4,
+    ).map("".join)
+)
+def test_any_text_is_shown_as_text(window: tuple[Looker, Page], text: str) -> None:
+    for made in MAKERS.values():
+        assert_harmless(window, made(text))
+
+
+def test_a_class_of_hostile_names_stays_in_order(looker: Looker) -> None:
+    records = [
+        replace(failing(), submission=replace(info(text, f"s{at:02d}"), members=(text,)))
+        for at, text in enumerate(HOSTILE.values())
+    ]
+    page = looker.open(class_page(records))
+    ids = page.locator("#table td.id").all_inner_texts()
+    assert ids == [f"s{at:02d}" for at in range(len(records))]
+    # A name that is written from right to left leaves the columns beside it where they are.
+    boxes = page.locator("#table td.id a")
+    lefts = {round(boxes.nth(at).bounding_box()["x"]) for at in range(boxes.count())}  # type: ignore[index]
+    assert len(lefts) == 1
+    heights = [row.bounding_box()["height"] for row in page.locator("#table tbody tr").all()]  # type: ignore[index]
+    assert max(heights) < 400
+
+
+@pytest.mark.slow
+@EVERY_MAKER
+@pytest.mark.parametrize(
+    "unit", ["<", "x", "\u202e", "\x1b[31m", "e\u0301\u0301\u0301", "\n", "😀", "\ud800"]
+)
+def test_fifty_megabytes_are_cut_and_harmless(window: tuple[Looker, Page], maker: str, unit: str) -> None:
+    made = MAKERS[maker](unit * (MEGABYTES // len(unit.encode("utf-8", "surrogatepass"))))
+    assert len(made.encode()) < LARGEST[maker]
+    assert_harmless(window, made)
