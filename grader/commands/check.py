@@ -32,7 +32,7 @@ def check(chosen: argparse.Namespace) -> int:
     """``grader check``."""
     from grader.exercise.resolve import resolve_pack
 
-    pack = resolve_pack(chosen.exercise, chosen.root)
+    pack = resolve_pack(chosen.exercise, chosen.root, beside=chosen.paths)
     if chosen.case or chosen.clause:
         from grader.exercise.select import select
 
