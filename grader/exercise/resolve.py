@@ -26,7 +26,8 @@ def resolve_pack(
     Args:
         exercise: A name, or the path of a pack; None when the user named none.
         root: The root folder, when the user named it.
-        beside: What one student works on: files, in whose folders a pack may lie, or such folders.
+        beside: What one student works on: files, in whose folders a pack may lie, or such folders. Where
+            there are some, a pack may lie in the current folder too.
 
     Raises:
         GraderError: There is none, or it is at fault.
@@ -36,7 +37,7 @@ def resolve_pack(
     found = find_root(root)
     if found is not None and (exercise is None or exercise in exercises(found)):
         return cached_pack(found, exercise_folder(found, exercise).name)
-    if found is None and (local := _beside(exercise, beside)) is not None:
+    if found is None and beside and (local := _beside(exercise, beside)) is not None:
         return local
     carried = {path.stem: path for path in sorted(CARRIED.glob("*.pack"))}
     name = exercise or (next(iter(carried)) if len(carried) == 1 else DEFAULT_EXERCISE)

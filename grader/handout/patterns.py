@@ -26,6 +26,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
 from grader.exercise.near import did_you_mean
 
@@ -166,40 +167,44 @@ def _grid(
 
 def drawn_as_text(patterns: Sequence[Pattern], width: int = 90) -> str:
     """The patterns side by side in plain text, as many in a line as the width allows, and what they say."""
-    blocks = [_block(one) for one in patterns]
-    shelves: list[list[list[str]]] = []
-    for block in blocks:
-        room = sum(len(b[0]) + 3 for b in shelves[-1]) + len(block[0]) if shelves else width + 1
-        if room > width:
+    shelves: list[list[_Block]] = []
+    room = 0
+    for block in map(_block, patterns):
+        if not shelves or room + 3 + block.width > width:
             shelves.append([])
+            room = -3
         shelves[-1].append(block)
-    return (
-        "\n\n".join("\n".join(_beside(shelf)) for shelf in shelves)
-        + "\n\n"
-        + "\n".join(_told(patterns, width))
-    )
+        room += 3 + block.width
+    drawn = ["\n".join(_beside(shelf)) for shelf in shelves]
+    return "\n\n".join([*drawn, "\n".join(_told(patterns, width))])
 
 
-def _block(one: Pattern) -> list[str]:
-    """A pattern's lines, all of the same length."""
+class _Block(NamedTuple):
+    """A pattern in plain text: what stands above its grid, the grid, and the longest line of both."""
+
+    head: list[str]
+    grid: list[str]
+    width: int
+
+
+def _block(one: Pattern) -> _Block:
     label = max(map(len, one.row_labels))
     cell = max(map(len, one.column_labels))
     grid = [" ".join([" " * label, *(name.rjust(cell) for name in one.column_labels)])]
     for name, row in zip(one.row_labels, one.cells, strict=True):
         grid.append(" ".join([name.rjust(label), *(("■" if on else "·").rjust(cell) for on in row)]))
-    width = max(len(grid[0]), _LEAST_WIDTH)
-    verdict = [f"({one.verdict})"] if one.verdict else []
-    lines = [*textwrap.wrap(one.title, width), *verdict, *grid]
-    width = max(map(len, lines))
-    return [line.ljust(width) for line in lines]
+    head = textwrap.wrap(one.title, max(len(grid[0]), _LEAST_WIDTH))
+    head += [f"({one.verdict})"] if one.verdict else []
+    return _Block(head, grid, max(map(len, (*head, *grid))))
 
 
-def _beside(blocks: Sequence[list[str]]) -> Iterator[str]:
-    """The lines of several blocks, with their ends on one line."""
-    height = max(map(len, blocks))
-    padded = [[" " * len(b[0])] * (height - len(b)) + b for b in blocks]
-    for parts in zip_longest(*padded, fillvalue=""):
-        yield "   ".join(parts).rstrip()
+def _beside(blocks: Sequence[_Block]) -> Iterator[str]:
+    """The lines of several blocks, whose grids begin on one line."""
+    above = max(len(block.head) for block in blocks)
+    columns = [[*block.head, *[""] * (above - len(block.head)), *block.grid] for block in blocks]
+    for parts in zip_longest(*columns, fillvalue=""):
+        padded = (part.ljust(block.width) for part, block in zip(parts, blocks, strict=True))
+        yield "   ".join(padded).rstrip()
 
 
 def _told(patterns: Sequence[Pattern], width: int) -> Iterator[str]:
