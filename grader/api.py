@@ -99,7 +99,9 @@ def check(
     Args:
         what: The path of a file, a notebook or a folder with one submission; or a live function, which is
             called in this process, without the sandbox, and gets the visible checks only.
-        exercise: Name of the exercise, or path of a pack; the only one, or ``mlm_forward``, when left out.
+        exercise: Name of the exercise, or path of a pack. When left out, the only one of the root, or
+            ``mlm_forward``; where there is no root, the student's pack beside the file or in the current
+            folder.
         root: The folder that holds ``cases/`` and ``reference/``.
         cases: Run these cases only, and keep all that they print.
         clauses: Run the cases of these clauses only.
@@ -107,7 +109,7 @@ def check(
     Raises:
         GraderError: The path or the exercise is at fault, or the path holds several submissions.
     """
-    pack = _pack(exercise, root)
+    pack = _pack(exercise, root, beside=[Path(what)] if isinstance(what, str | Path) else [Path()])
     checks = None
     if cases or clauses:
         from grader.exercise.select import select
@@ -246,11 +248,11 @@ def _several(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _pack(exercise: PathLike | None, root: PathLike | None) -> Pack:
+def _pack(exercise: PathLike | None, root: PathLike | None, beside: Sequence[Path] = ()) -> Pack:
     from grader.exercise.resolve import resolve_pack
 
     named = str(exercise) if exercise is not None else None
-    return resolve_pack(named, Path(root) if root is not None else None)
+    return resolve_pack(named, Path(root) if root is not None else None, beside=beside)
 
 
 def _collected(

@@ -25,6 +25,7 @@ COMMANDS = (
     "gradescope-bundle",
     "validate",
     "pack",
+    "release",
     "schema",
 )
 LAYOUTS = ("plain", "canvas", "moodle", "gradescope", "blackboard", "brightspace", "classroom", "samples")
@@ -179,8 +180,9 @@ def build_parser() -> Parser:
         "check",
         _lazily("check", "check"),
         "Check submissions: which requirement is broken, why, and how to reproduce it.",
-        "Status 0: full marks; 1: some submission has less; 2: a path or the exercise is at fault; "
-        "3: the grader; 130: interrupted, which is how --watch ends.",
+        "Where no folder with exercises is found, a student's pack beside the file or in the current folder "
+        "says what is asked. Status 0: full marks; 1: some submission has less; 2: a path or the exercise is "
+        "at fault; 3: the grader; 130: interrupted, which is how --watch ends.",
     )
     _paths(one)
     _exercise(one)
@@ -426,6 +428,30 @@ def build_parser() -> Parser:
     bundle.add_argument("--student", action="store_true", help="leave the hidden cases out")
     _root(bundle)
     _quiet(bundle, "warnings and faults only")
+
+    given = _command(
+        added,
+        "release",
+        _lazily("release", "release"),
+        "Write what a student gets: statement page, starter, notebook, checks and instructions.",
+        "A hand-out that is there already is renewed; a file that was edited is kept, and said. "
+        "Needs the notebooks extra.",
+    )
+    given.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
+    given.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder for the hand-out, or an archive such as week3.zip",
+    )
+    given.add_argument(
+        "--wheel",
+        type=Path,
+        metavar="FILE",
+        help="hand out this wheel of the grader too, as made by scripts/release.sh",
+    )
+    _root(given)
 
     shape = _command(
         added,

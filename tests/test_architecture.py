@@ -20,9 +20,11 @@ ALLOWED: dict[str, set[str]] = {
     "judge": {"exercise"},
     "gradebook": set(),
     "report": {"gradebook"},
+    "handout": {"report", "exercise"},
     "batch": {"report", "gradebook", "judge", "sandbox", "policy", "intake", "exercise"},
     "commands": {
         "authoring",
+        "handout",
         "batch",
         "report",
         "gradebook",
@@ -33,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
         "exercise",
         "warm",
     },
-    "authoring": {"batch", "judge", "sandbox", "policy", "intake", "exercise"},
+    "authoring": {"handout", "batch", "judge", "sandbox", "policy", "intake", "exercise"},
 }
 SHARED = {
     "errors",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.commands import grader
 
 from grader.exercise import pack as packs
 from grader.exercise.cached import cached_pack
@@ -94,3 +98,63 @@ def test_a_student_checks_a_solution_with_the_wheel_alone(wheel: Path, tmp_path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All visible checks passed; hidden checks were not run here." in " ".join(done.stdout.split())
+
+
+@pytest.fixture
+def handed_out(wheel: Path, tmp_path: Path) -> Path:
+    """The hand-out of mlm_forward with the wheel in it, where nothing else is; the wheel is installed."""
+    root = tmp_path / "author"
+    for name in ("cases", "reference"):
+        shutil.copytree(ROOT / name / "mlm_forward", root / name / "mlm_forward")
+    out = tmp_path / "at_home"
+    done = grader("release", "mlm_forward", "--out", out, "--wheel", wheel, cwd=root)
+    assert done.status == 0, done.err
+    shutil.rmtree(root)
+    with zipfile.ZipFile(next(out.glob("*.whl"))) as archive:
+        archive.extractall(tmp_path / "installed")
+    return out
+
+
+def test_no_file_of_the_hand_out_tells_of_a_hidden_case(handed_out: Path) -> None:
+    full = cached_pack(ROOT, "mlm_forward")
+    hidden = [case for case in full.cases if case.visibility == "hidden"]
+    shown = "\n".join(f"{case.title}\n{case.hint}" for case in full.cases if case.visibility == "public")
+    for path in handed_out.iterdir():
+        content = path.read_bytes()
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as archive:
+                content = b"\0".join(archive.read(name) for name in archive.namelist())
+        for case in hidden:
+            texts = [text for text in (case.title, case.hint) if text and text not in shown]
+            # An id of one plain word may stand in a sentence by chance.
+            for secret in (*texts, *([case.id] if "_" in case.id else [])):
+                assert not re.search(rb"(?<!\w)" + re.escape(secret.encode()) + rb"(?!\w)", content), (
+                    f"{secret!r} is in {path.name}"
+                )
+            if case.id in full.tensors:
+                expected = full.expected(case)
+                for data in (expected.tobytes(), expected.astype("float32").tobytes()):
+                    assert len(set(data)) < 8 or data not in content, f"{case.id} is in {path.name}"
+
+
+def test_the_hand_out_works_by_itself(handed_out: Path) -> None:
+    def check(name: str) -> dict[str, Any]:
+        installed = str(handed_out.parent / "installed")
+        (record,) = grader("check", name, "--json", cwd=handed_out, PYTHONPATH=installed).json
+        return dict(record)
+
+    most = cached_pack(ROOT, "mlm_forward", student=True).max_score
+    for name in ("mlm_forward.py", "mlm_forward.ipynb"):
+        record = check(name)
+        assert (record["status"], record["score"], record["max_score"]) == ("failed", 0.0, most)
+        assert record["policy"]["status"] == "clean"
+    (handed_out / "mlm_forward.py").write_text(SOLUTION.read_text())
+    notebook = json.loads((handed_out / "mlm_forward.ipynb").read_text())
+    (cell,) = [c for c in notebook["cells"] if "raise NotImplementedError" in "".join(c["source"])]
+    cell["source"] = SOLUTION.read_text()
+    (handed_out / "mlm_forward.ipynb").write_text(json.dumps(notebook))
+    for name in ("mlm_forward.py", "mlm_forward.ipynb"):
+        record = check(name)
+        assert (record["status"], record["score"]) == ("passed", most)
+        assert record["policy"]["status"] == "clean"
+        assert record["message"] == "All visible checks passed; hidden checks were not run here."

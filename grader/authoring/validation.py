@@ -44,6 +44,8 @@ from grader.exercise.pack import Pack, PackCase
 from grader.exercise.reference import Entry, load_entry
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.yaml_source import Document
+from grader.handout.starter import starter
+from grader.handout.statement import read_statement, statement_path
 from grader.intake.collect import collect
 from grader.judge.cases import judge_case
 from grader.judge.scoring import rounded
@@ -145,6 +147,7 @@ class Validator:
             self.pack = packs.loads(build_pack(self.source, self.frozen))
         suite = Suite(self.pack)
         self._clauses()
+        self._statement()
         self._work()
         self.progress("reference and cross-check")
         for placed in self.placed.values():
@@ -225,6 +228,13 @@ class Validator:
             elif not any(c.visibility == "public" for c in cases):
                 message = f"no public case tests the clause {clause}"
                 self.weak_exercise("clause_without_public_case", message, "clauses", clause)
+
+    def _statement(self) -> None:
+        """What would not work on the statement's page; without a statement there is none to check."""
+        path = statement_path(self.source)
+        if path.is_file():
+            for problem in read_statement(path.read_bytes(), shown(path)).problems:
+                self.weaknesses.append(Weakness(problem.file, problem.line, "statement", problem.message))
 
     def _work(self) -> None:
         work = self.source.exercise.work
@@ -309,7 +319,7 @@ class Validator:
                 )
         for name, steps in trivial_answers(self.pack).items():
             self._earns(suite, f"an answer of {name}", steps, TRIVIAL_SHARE, "trivial_answer_scores")
-        outcomes = suite.outcomes(starter)
+        outcomes = suite.outcomes(starter(self.source.exercise, self.source.policy))
         self._earns(suite, "a function that is not written yet", outcomes, 0.0, "starter_scores")
 
     def _earns(
@@ -509,11 +519,6 @@ class Validator:
                 )
             )
         return tuple(margins)
-
-
-def starter(*arguments: Any) -> Any:
-    """What a student starts from."""
-    raise NotImplementedError
 
 
 def _kept(trial: Trial, pack: Pack) -> str:

@@ -47,7 +47,7 @@ def _check(chosen: argparse.Namespace) -> int:
         from grader.commands.watch import require_watch
 
         require_watch(chosen)
-    pack = resolve_pack(chosen.exercise, chosen.root)
+    pack = resolve_pack(chosen.exercise, chosen.root, beside=chosen.paths)
     checks = None
     if chosen.case or chosen.clause:
         from grader.exercise.select import select

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.errors import GraderError
@@ -13,11 +14,20 @@ from grader.exercise.roots import DEFAULT_EXERCISE, exercise_folder, exercises, 
 CARRIED = Path(__file__).resolve().parents[1] / "packs"
 
 
-def resolve_pack(exercise: str | None, root: Path | None = None) -> packs.Pack:
+def resolve_pack(
+    exercise: str | None, root: Path | None = None, *, beside: Sequence[Path] = ()
+) -> packs.Pack:
     """The pack of an exercise.
 
-    Looked for in this order: a pack file at the path ``exercise``; an exercise of the root folder; a pack
-    that is installed with the grader. Without a name it is the only exercise, or ``mlm_forward``.
+    Looked for in this order: a pack file at the path ``exercise``; an exercise of the root folder; where
+    there is no root, a student's pack in a folder of ``beside``; a pack that is installed with the grader.
+    Without a name it is the only exercise, or ``mlm_forward``.
+
+    Args:
+        exercise: A name, or the path of a pack; None when the user named none.
+        root: The root folder, when the user named it.
+        beside: What one student works on: files, in whose folders a pack may lie, or such folders. Where
+            there are some, a pack may lie in the current folder too.
 
     Raises:
         GraderError: There is none, or it is at fault.
@@ -27,6 +37,8 @@ def resolve_pack(exercise: str | None, root: Path | None = None) -> packs.Pack:
     found = find_root(root)
     if found is not None and (exercise is None or exercise in exercises(found)):
         return cached_pack(found, exercise_folder(found, exercise).name)
+    if found is None and beside and (local := _beside(exercise, beside)) is not None:
+        return local
     carried = {path.stem: path for path in sorted(CARRIED.glob("*.pack"))}
     name = exercise or (next(iter(carried)) if len(carried) == 1 else DEFAULT_EXERCISE)
     if name in carried:
@@ -38,3 +50,34 @@ def resolve_pack(exercise: str | None, root: Path | None = None) -> packs.Pack:
             "and reference/, or name that folder with --root"
         )
     raise GraderError(f"no exercise {name!r}{did_you_mean(name, known)}")
+
+
+def _beside(exercise: str | None, paths: Sequence[Path]) -> packs.Pack | None:
+    """The pack of a hand-out: in the folder of what is checked, else in the current folder.
+
+    A pack with hidden cases is none of a hand-out, so it must be named. Of several the one with the name of
+    the file is meant.
+    """
+    for path in (*paths, Path()):
+        folder = path if path.is_dir() else path.parent
+        found = {one.stem: one for one in sorted(folder.glob("*.pack")) if one.is_file()}
+        if exercise is not None:
+            found = {name: one for name, one in found.items() if name == exercise}
+        elif path.stem in found:
+            found = {path.stem: found[path.stem]}
+        loaded = {name: pack for name, one in found.items() if (pack := _student_pack(one)) is not None}
+        if len(loaded) > 1:
+            names = ", ".join(f"{name}.pack" for name in loaded)
+            raise GraderError(f"there are several packs in {folder}: {names}; name one with --exercise")
+        if loaded:
+            return next(iter(loaded.values()))
+    return None
+
+
+def _student_pack(path: Path) -> packs.Pack | None:
+    """A student's pack; None where a file is another one, or none of the grader's at all."""
+    try:
+        pack = packs.load(path)
+    except GraderError:
+        return None
+    return pack if pack.student else None

@@ -139,6 +139,7 @@ class Program:
         self.stores: list[Store] = []
         self.global_stores: list[tuple[ast.expr, ast.expr, Unit]] = []
         self.imports: list[tuple[str, ast.stmt]] = []
+        self.dead_imports: set[ast.stmt] = set()
         self.raised: list[Unit] = []
         self.displaced: list[ast.ImportFrom] = []  # relative to a package that the source does not tell
         self._bodies: list[tuple[Unit, list[ast.stmt]]] = []
@@ -774,10 +775,15 @@ class Program:
                 self._imports(alias.name)
             if own and not self.is_real(root):
                 continue
-            self.imports.append((alias.name, node))
+            self._imported(alias.name, node)
             binding = self._bind("import", alias.asname or root, alias, again=own)
             binding.lib = name
             self.import_bindings.append(binding)
+
+    def _imported(self, module: str, node: ast.stmt) -> None:
+        self.imports.append((module, node))
+        if self._block.dead:
+            self.dead_imports.add(node)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         module = "." * node.level + (node.module or "")
@@ -788,7 +794,7 @@ class Program:
         if target is not None:
             self._imports(module)
         if real:
-            self.imports.append((module, node))
+            self._imported(module, node)
         for alias in node.names:
             if alias.name == "*":
                 if target is not None:
@@ -827,7 +833,7 @@ class Program:
             if target is not None:
                 self._imports(full)
             else:
-                self.imports.append((full, node))
+                self._imported(full, node)
             for alias in node.names:
                 if alias.name == "*":
                     self.linked = self.linked or target is not None

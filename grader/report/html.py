@@ -1,4 +1,4 @@
-"""The pages: a submission for its student, a submission for the teacher, the class, and an exercise.
+"""The pages: a submission for its student, one for the teacher, the class, an exercise, its statement.
 
 Each page is one file that asks for nothing: styles and scripts are inside, and its Content-Security-Policy
 allows them by their hashes and nothing else. Every text of a record is cleaned and escaped, whatever the
@@ -31,6 +31,7 @@ from grader.result import Result
 from grader.validation import Validation
 
 TEMPLATES = Path(__file__).parent / "templates"
+NOTHING = "'none'"
 
 STATUS_SIGNS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "not_loadable": "!", "grader_fault": "?"}
 
@@ -96,6 +97,11 @@ def validation_page(validation: Validation) -> str:
     return _render("validation.html", validation_view(validation))
 
 
+def statement_page(view: Mapping[str, Any]) -> str:
+    """The page of a statement, from what `grader.handout.page` has made ready."""
+    return _render("statement.html", view)
+
+
 # --- Rendering ------------------------------------------------------------------------------------
 
 
@@ -122,12 +128,14 @@ def _environment() -> Environment:
         cache_size=-1,
     )
     scripts = {kind: _source(f"{kind}.js") for kind in ("submission", "class", "validation")}
+    # A statement does nothing but stand there.
+    scripts["statement"] = Markup("")
     styles = dict.fromkeys(scripts, _source("style.css"))
-    for kind in ("class", "validation"):
+    for kind in ("class", "validation", "statement"):
         styles[kind] += "\n" + _source(f"{kind}.css")
     policies = {
         kind: "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src {_hash(styles[kind])}; script-src {_hash(scripts[kind])}"
+        f"style-src {_hash(styles[kind])}; script-src {_hash(scripts[kind]) if scripts[kind] else NOTHING}"
         for kind in scripts
     }
     environment.globals.update(

@@ -149,3 +149,72 @@ def test_the_files_of_an_exercise_are_listed_whole(root: Path) -> None:
         "reference/row_scale/rounding.py",
         "reference/row_scale/parts/more.py",
     }
+
+
+# --- Packs beside what is checked -----------------------------------------------------------------
+
+
+@pytest.fixture
+def bundle(outside: Path, student_pack: Pack) -> Path:
+    """A folder with a student's pack, which is not the current one."""
+    folder = outside / "bundle"
+    folder.mkdir()
+    (folder / "row_scale.pack").write_bytes(student_pack.data)
+    return folder
+
+
+def test_a_students_pack_is_found_beside_the_file_or_in_the_folder(bundle: Path, student_pack: Pack) -> None:
+    for path in (bundle / "mine.py", bundle / "row_scale.py", bundle):
+        assert resolve_pack(None, beside=[path]).id == student_pack.id
+        assert resolve_pack("row_scale", beside=[path]).id == student_pack.id
+
+
+def test_a_students_pack_is_found_in_the_current_folder(
+    bundle: Path, student_pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bundle)
+    assert resolve_pack(None, beside=[Path("../elsewhere/mine.py")]).id == student_pack.id
+
+
+def test_it_is_looked_for_only_where_a_submission_is_named(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bundle)
+    with pytest.raises(GraderError, match="no exercise was found"):
+        resolve_pack(None)
+
+
+def test_an_exercise_of_the_root_beats_one_beside_the_file(root: Path, bundle: Path) -> None:
+    assert resolve_pack(None, root, beside=[bundle / "mine.py"]).student is False
+
+
+def test_one_beside_the_file_beats_one_that_is_carried(
+    outside: Path, bundle: Path, pack: Pack, student_pack: Pack
+) -> None:
+    (outside / "packs").mkdir()
+    (outside / "packs" / "row_scale.pack").write_bytes(pack.data)
+    assert resolve_pack(None, beside=[bundle / "mine.py"]).id == student_pack.id
+    assert resolve_pack(None, beside=[outside / "mine.py"]).id == pack.id
+
+
+def test_a_pack_with_hidden_cases_must_be_named(outside: Path, pack: Pack) -> None:
+    (outside / "row_scale.pack").write_bytes(pack.data)
+    with pytest.raises(GraderError, match="no exercise was found"):
+        resolve_pack(None, beside=[outside / "row_scale.py"])
+    assert resolve_pack("row_scale.pack").id == pack.id
+
+
+def test_of_several_the_one_with_the_files_name_is_meant(bundle: Path, student_pack: Pack) -> None:
+    (bundle / "other.pack").write_bytes(student_pack.data)
+    assert resolve_pack(None, beside=[bundle / "other.py"]).id == student_pack.id
+    with pytest.raises(
+        GraderError,
+        match=r"several packs in .*bundle: other\.pack, row_scale\.pack; name one with --exercise",
+    ):
+        resolve_pack(None, beside=[bundle / "mine.py"])
+
+
+def test_files_of_other_programs_are_passed_over(bundle: Path, student_pack: Pack) -> None:
+    (bundle / "objects.pack").write_bytes(b"PACK\x00\x00")
+    (bundle / "folder.pack").mkdir()
+    assert resolve_pack(None, beside=[bundle / "mine.py"]).id == student_pack.id

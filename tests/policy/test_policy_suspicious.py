@@ -449,6 +449,16 @@ SUSPICIOUS: dict[str, tuple[str, str]] = {
             return ¤importlib.import_module("grader.judge")
         """,
     ),
+    "the_grader_after_a_self_test_that_is_none": (
+        "dynamic_code",
+        """
+        __name__ = "__main__"
+        def mlm_forward(x):
+            return x
+        if __name__ == "__main__":
+            ¤import grader
+        """,
+    ),
     "the_grader": (
         "dynamic_code",
         """
@@ -479,6 +489,14 @@ PLAIN: dict[str, str] = {
                 return x
         def mlm_forward(x):
             return Model().eval()(x)
+        """,
+    "the_grader_in_a_self_test": """
+        def mlm_forward(x):
+            return x
+        if __name__ == "__main__":
+            import grader
+            from grader import check
+            display(grader.check(mlm_forward, exercise="mlm_forward.pack"))
         """,
     "regular_expression": """
         import re

@@ -1,0 +1,1 @@
+"""HANDING OUT: what a student gets, made from an exercise's sources."""

@@ -1,0 +1,86 @@
+"""The starter has the signature that the calls have, says what is asked, and gives nothing away."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small import load_source, write_exercise
+
+from grader.errors import GraderError
+from grader.exercise.source import load
+from grader.handout.starter import starter, starter_code, starter_text
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def small(root: Path, **exercise: Any) -> tuple[Any, Any]:
+    write_exercise(root, exercise=exercise)
+    source = load_source(root)
+    return source.exercise, source.policy
+
+
+def test_the_text_is_what_a_student_reads(tmp_path: Path) -> None:
+    assert starter_text(*small(tmp_path)) == (
+        '"""Scaled rows. Check this file with: grader check row_scale.py"""\n'
+        "\n"
+        "import numpy as np\n"
+        "\n"
+        "\n"
+        "def row_scale(x, w, factor):\n"
+        '    """Scaled rows.\n'
+        "\n"
+        "    Sizes: N >= 0; D, K, factor >= 1; D % factor == 0.\n"
+        "\n"
+        "    Args:\n"
+        "        x: Array of shape (N, D), usually float64.\n"
+        "        w: Array of shape (D, K), usually float64.\n"
+        "        factor: A number.\n"
+        "\n"
+        "    Returns:\n"
+        "        An array of shape (N, K), float32 or float64.\n"
+        "\n"
+        "    You may use the standard library and numpy.\n"
+        "    Not allowed:\n"
+        "        - Matrix product helpers\n"
+        '    """\n'
+        "    raise NotImplementedError\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "title", ['Ends in a "quote"', "A back\\slash", '"""', "Two\nlines", "Ends in a dot."]
+)
+def test_no_title_breaks_the_text(tmp_path: Path, title: str) -> None:
+    tree = ast.parse(starter_text(*small(tmp_path, title=title)))
+    assert [type(node) for node in tree.body] == [ast.Expr, ast.Import, ast.FunctionDef]
+
+
+def test_a_name_that_is_none_in_python_is_told(tmp_path: Path) -> None:
+    exercise, policy = small(tmp_path)
+    exercise = exercise.model_copy(update={"parameters": {"class": exercise.parameters["x"]}})
+    with pytest.raises(
+        GraderError, match="row_scale: 'class' can't be the name of a function or a parameter"
+    ):
+        starter_code(exercise, policy)
+
+
+def test_the_function_takes_the_calls_arguments_and_is_not_written(tmp_path: Path) -> None:
+    function = starter(*small(tmp_path))
+    assert list(inspect.signature(function).parameters) == ["x", "w", "factor"]
+    with pytest.raises(NotImplementedError):
+        function(1, 2, 3)
+
+
+def test_that_of_mlm_forward_tells_shapes_parts_and_what_is_banned() -> None:
+    source = load(ROOT / "cases" / "mlm_forward")
+    text = starter_text(source.exercise, source.policy)
+    assert all(len(line) <= 88 for line in text.splitlines())
+    told = " ".join((starter(source.exercise, source.policy).__doc__ or "").split())
+    assert "blocks_weights: Array of shape (L, 6, D, D), usually float64. Along axis 1: w_q, w_k," in told
+    assert "An array of shape (M, V), float32 or float64. M follows from the arguments" in told
+    assert "You may use the standard library, numpy, torch and scipy." in told
+    assert all(rule.title in told for rule in source.policy.rules)
