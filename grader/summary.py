@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from grader.result import (
+    Adjustment,
     Isolation,
     PolicyResult,
     Result,
@@ -95,6 +96,7 @@ class Summary:
         marks: A sign for each case of the outline: ``+`` passed, ``x`` failed, ``-`` skipped, ``?`` a fault
             of the grader.
         diagnoses: What the diagnoses name; mostly nothing.
+        adjustments: As in the record; mostly none.
 
     The other attributes are those of the record.
     """
@@ -112,6 +114,7 @@ class Summary:
     broken: tuple[str, ...]
     marks: str
     diagnoses: tuple[Diagnosis, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
 
     @staticmethod
     def of(result: Result) -> Summary:
@@ -130,6 +133,7 @@ class Summary:
             broken=result.broken_clauses(),
             marks="".join([MARKS.get(c.verdict, FAILED) for c in result.cases]),
             diagnoses=tuple(map(_diagnosis, result.diagnoses)) if result.diagnoses else (),
+            adjustments=result.adjustments,
         )
 
     @property
@@ -146,7 +150,12 @@ class Summary:
             "violations": [vars(v) for v in self.policy.violations],
             "suspicions": [vars(v) for v in self.policy.suspicions],
         }
-        parts = {"submission": self.submission.to_dict(), "isolation": vars(self.isolation), "policy": policy}
+        parts = {
+            "submission": self.submission.to_dict(),
+            "isolation": vars(self.isolation),
+            "policy": policy,
+            "adjustments": [vars(one) for one in self.adjustments],
+        }
         return one_line(dumps({**vars(self), **parts}))
 
     @staticmethod
@@ -167,6 +176,10 @@ class Summary:
                 "broken": tuple(known["broken"]),
                 "diagnoses": tuple(
                     [Diagnosis(tuple([Named(*m) for m in ms]), counted) for ms, counted in diagnoses]
+                ),
+                # Summaries of before have none of these: they are made anew from the record.
+                "adjustments": tuple(
+                    [Adjustment(**known_keys(Adjustment, one)) for one in known["adjustments"]]
                 ),
             }
         )

@@ -135,6 +135,7 @@ def test_numbers_keep_their_form(value: Any) -> None:
 def test_a_record_in_short_is_what_the_record_says(result: Result) -> None:
     made = Summary.of(result)
     assert made.submission == result.submission and made.policy == result.policy
+    assert made.adjustments == result.adjustments
     assert (made.status, made.score, made.max_score, made.message) == (
         result.status,
         result.score,

@@ -174,12 +174,26 @@ def export(chosen: argparse.Namespace) -> int:
         say(warning)
     if chosen.format == "github":
         _tell_github(done.paths)
+    if done.paths and out.resolve().is_relative_to(chosen.folder.resolve()):
+        _list_on_class_page(chosen.folder)
     if done.text:
         sys.stdout.write(done.text if done.text.endswith("\n") else done.text + "\n")
     elif not chosen.quiet:
         shown = done.paths[0] if len(done.paths) == 1 else out
         print(f"{len(done.paths)} file{'s' if len(done.paths) != 1 else ''}: {shown}")
     return OK if done.paths or done.text else USER_FAULT
+
+
+def _list_on_class_page(folder: Path) -> None:
+    """Let the class page list an export that lies in its folder; that it can't is no reason to fail."""
+    from grader.gradebook.lock import hold
+    from grader.report.files import INDEX, refresh_downloads
+
+    try:
+        with hold(folder, "grader export"):
+            refresh_downloads(folder)
+    except GraderError as error:
+        say(f"{folder / INDEX} does not list this export yet: {error}")
 
 
 @contextlib.contextmanager

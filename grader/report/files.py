@@ -15,7 +15,14 @@ from grader.gradebook.journal import Gradebook
 from grader.gradebook.lock import LOCK
 from grader.people import Person
 from grader.report.class_view import ClassRow, class_rows
-from grader.report.html import page_of_rows, student_page, teacher_page
+from grader.report.html import (
+    DOWNLOADS,
+    END_OF_DOWNLOADS,
+    downloads_section,
+    page_of_rows,
+    student_page,
+    teacher_page,
+)
 from grader.report.submission_view import Memo
 from grader.report.tables import gradebook_csv, jsonl
 from grader.result import Result
@@ -168,18 +175,52 @@ def _write_class(
     changes: Changes | None = None,
     pending: int = 0,
 ) -> None:
+    # All exports are loaded with it, which a worker that makes pages does not need.
+    from grader.report.downloads import downloads
+
     told = changes.to_dict() if changes is not None else None
     try:
         _write(folder / RESULTS, (line.encode() for line in lines))
         # Excel takes a CSV without a byte order mark for the system's own encoding.
         table = gradebook_csv([summary for summary, _ in rows], missing)
         _write(folder / CSV, [f"\ufeff{table}".encode()])
-        page = page_of_rows(rows, version=version, missing=missing, changes=told, pending=pending)
+        page = page_of_rows(
+            rows,
+            version=version,
+            missing=missing,
+            changes=told,
+            pending=pending,
+            formats=downloads(folder),
+        )
         _write(folder / INDEX, [page.encode()])
     except OSError as error:
         raise GraderError(
             f"{error.filename or folder} can't be written: {error.strerror}; the gradebook is kept, and "
             f"grader report {folder} writes the class's files anew"
+        ) from None
+
+
+def refresh_downloads(folder: Path) -> None:
+    """Write anew what the class page says of the exports in its folder, and leave the rest of it alone.
+
+    Where there is no page yet, or one of an earlier version, nothing is done.
+
+    Raises:
+        GraderError: The page can't be read or written.
+    """
+    from grader.report.downloads import downloads
+
+    page = folder / INDEX
+    try:
+        if not page.is_file():
+            return
+        before, begin, rest = page.read_bytes().decode().partition(DOWNLOADS)
+        _, end, after = rest.partition(END_OF_DOWNLOADS)
+        if begin and end:
+            _write(page, [f"{before}{downloads_section(downloads(folder))}{after}".encode()])
+    except (OSError, ValueError) as error:
+        raise GraderError(
+            f"{page} can't be written: {error}; grader report {folder} writes the class's files anew"
         ) from None
 
 

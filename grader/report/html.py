@@ -10,9 +10,10 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -29,6 +30,9 @@ from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
 from grader.report.validation_view import percent, place, validation_view
 from grader.result import Result
 from grader.validation import Validation
+
+if TYPE_CHECKING:
+    from grader.report.downloads import Format
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOTHING = "'none'"
@@ -77,6 +81,7 @@ def page_of_rows(
     missing: Iterable[Person] = (),
     changes: Mapping[str, Any] | None = None,
     pending: int = 0,
+    formats: Sequence[Format] = (),
 ) -> str:
     """The same from the short form of the records.
 
@@ -87,9 +92,23 @@ def page_of_rows(
         missing: Those of the roster who handed in nothing.
         changes: What another pack has changed, as `grader.gradebook.changes.Changes.to_dict` gives it.
         pending: How many handed in and have no result yet.
+        formats: Of exports, with what lies in the folder.
     """
     view = class_view(rows, title, version, missing, changes)
-    return _render("class.html", view | {"pending": pending})
+    return _render("class.html", view | {"pending": pending, "downloads": downloads_section(formats)})
+
+
+# What stands around the list of downloads, so that it can be written anew on its own.
+DOWNLOADS, END_OF_DOWNLOADS = "<!-- downloads -->", "<!-- end of downloads -->"
+
+
+def downloads_section(formats: Sequence[Format]) -> Markup:
+    """The part of a class page that lists its downloads, between two marks; empty without formats."""
+    if not formats:
+        return Markup()
+    # No text can hold a mark, since all texts are escaped.
+    section = _render("downloads.html", {"formats": formats})
+    return Markup(f"{DOWNLOADS}\n{section}\n{END_OF_DOWNLOADS}")
 
 
 def validation_page(validation: Validation) -> str:
@@ -130,6 +149,7 @@ def _environment() -> Environment:
     scripts = {kind: _source(f"{kind}.js") for kind in ("submission", "class", "validation")}
     # A statement does nothing but stand there.
     scripts["statement"] = Markup("")
+    scripts["class"] += "\n" + _source("heat_map.js")
     styles = dict.fromkeys(scripts, _source("style.css"))
     for kind in ("class", "validation", "statement"):
         styles[kind] += "\n" + _source(f"{kind}.css")
@@ -153,6 +173,7 @@ def _environment() -> Environment:
         number=number,
         points=points,
         articles=markup.articles,
+        broken=_broken,
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
         exception=markup.exception,
@@ -166,6 +187,11 @@ def _environment() -> Environment:
         percent=percent,
     )
     return environment
+
+
+def _broken(text: str) -> Markup:
+    """The text with places at which a long id may be broken."""
+    return Markup("<wbr>").join(re.split("(?<=[_.-])", text))
 
 
 @functools.cache

@@ -16,7 +16,7 @@ NOT_SUBMITTED = "not_submitted"
 # Later columns are added at the end: other people's scripts may count.
 COLUMNS = (
     *("id", "name", "status", "score", "max_score", "policy", "message", "diagnosis", "isolation"),
-    *("student_id", "email", "late", "submitted_at", "attempts", "file"),
+    *("student_id", "email", "late", "submitted_at", "attempts", "file", "adjustments"),
 )
 LATE = {None: "", True: "yes", False: "no"}
 
@@ -31,7 +31,7 @@ def gradebook_csv(results: Iterable[Result | Summary], missing: Iterable[Person]
     """One row a member; an empty score where the grader failed, never a 0.
 
     The ids of mistakes that come together stand with ``+`` between them, explanations between which the cases
-    can't decide with ``|``.
+    can't decide with ``|``. Of points taken or given after the cases each reason stands before its points.
 
     Args:
         results: The class.
@@ -46,15 +46,17 @@ def gradebook_csv(results: Iterable[Result | Summary], missing: Iterable[Person]
         info = result.submission
         diagnosis = "|".join(["+".join(ids) for ids in summary.explanations])
         score = "" if result.score is None else result.score
+        adjusted = "; ".join([f"{one.reason} ({one.points:+g})" for one in summary.adjustments])
         most = result.max_score
         for person in members(info):
             row = [info.id, person.name, result.status, score, result.max_score]
             row += [result.policy.status, result.message, diagnosis, result.isolation.level]
             row += [person.id, person.email, LATE[info.late], info.submitted_at, info.attempts, info.filename]
+            row += [adjusted]
             writer.writerow([_cell(cell) for cell in row])
     for person in missing:
         row = ["", person.name, NOT_SUBMITTED, "", most, "", "", "", ""]
-        row += [person.id, person.email, "", "", 0, ""]
+        row += [person.id, person.email, "", "", 0, "", ""]
         writer.writerow([_cell(cell) for cell in row])
     return text.getvalue()
 

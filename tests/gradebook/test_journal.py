@@ -280,6 +280,18 @@ def test_without_a_summary_the_record_is_read(tmp_path: Path, summary: object) -
         assert [s for s, _ in book.summaries()] == [Summary.of(one) for one in made]
 
 
+def test_a_summary_that_tells_less_than_this_versions_is_made_anew(tmp_path: Path) -> None:
+    made = replace(result("ann", 0.5), adjustments=(Adjustment("late by 2 days", -0.5),))
+    with Gradebook(tmp_path, "row_scale") as book:
+        book.add(made)
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.execute("UPDATE results SET summary = json_remove(summary, '$.adjustments'), seal = NULL")
+    db.close()
+    with Gradebook(tmp_path, "row_scale") as book:
+        ((summary, _),) = book.summaries()
+        assert summary == Summary.of(made) and summary.adjustments == made.adjustments
+
+
 @pytest.mark.parametrize("summaries", [True, False])
 def test_a_gradebook_of_an_earlier_version_goes_on(tmp_path: Path, summaries: bool) -> None:
     made = [result("ann", 0.5), result("bob")]

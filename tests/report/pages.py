@@ -14,7 +14,9 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
-        self.raw: dict[str, list[str]] = {"style": [], "script": []}
+        # What a script element holds that is no script is under "data".
+        self.raw: dict[str, list[str]] = {"style": [], "script": [], "data": []}
+        self._raw = ""
         self.tables: list[list[list[str]]] = []
         self.headings: list[int] = []
         self._open: list[str] = []
@@ -30,7 +32,8 @@ class Page(HTMLParser):
             return
         self._open.append(tag)
         if tag in self.raw:
-            self.raw[tag].append("")
+            self._raw = "data" if ("type", "application/json") in attrs else tag
+            self.raw[self._raw].append("")
         if tag == "table":
             self.tables.append([])
         elif tag == "tr":
@@ -50,7 +53,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._open and self._open[-1] in self.raw:
-            self.raw[self._open[-1]][-1] += data
+            self.raw[self._raw][-1] += data
             return
         self.text += data
         if {"td", "th"} & set(self._open):

@@ -40,8 +40,8 @@ def test_findings_name_the_part_on_every_page() -> None:
         assert "Cell 3, line 1, column 12" in Page(page).text
     plain = violated()
     assert "Line 31, column 12" in Page(student_page(plain)).text
-    assert "Violation, cell 3, line 1:" in " ".join(Page(class_page([record])).text.split())
-    assert "Violation, line 31:" in " ".join(Page(class_page([plain])).text.split())
+    assert "Evariste Galois cell 3, line 1" in " ".join(Page(class_page([record])).text.split())
+    assert "Evariste Galois line 31" in " ".join(Page(class_page([plain])).text.split())
 
 
 def test_tracebacks_name_the_part() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,9 +15,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from pages import Page
 from samples import (
-    CASES,
     HOSTILE,
-    class_of,
     details,
     every_kind,
     failing,
@@ -27,11 +26,9 @@ from samples import (
     violated,
 )
 
-from grader.people import Person
 from grader.positions import Part
-from grader.report.class_view import class_rows
 from grader.report.figures import number, points
-from grader.report.html import _environment, class_page, page_of_rows, student_page, teacher_page
+from grader.report.html import _environment, class_page, student_page, teacher_page
 from grader.report.submission_view import Memo
 from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Shared, Violation
 
@@ -50,11 +47,14 @@ TAGS = """
 html head meta title style body a header p h1 h2 h3 h4 main section b span div ul ol li svg rect line text
 strong code bdi table thead tbody tfoot tr th td dl dt dd footer script article pre details summary mark
 button nav figure label input path
+figcaption select option noscript circle wbr
 """
 ATTRIBUTES = """
 lang charset http-equiv content name class href aria-labelledby aria-label aria-hidden id role tabindex scope
 viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx d type hidden for placeholder
 autocomplete spellcheck
+data-sort data-low data-high data-group data-clause data-case data-value value min max step
+aria-describedby cx cy r
 """
 LINK = re.compile(
     r"#[a-z]+(-\d+)?|(\.\./)?(students|teacher)/[\w.~%-]*\.html|\.\./index\.html|gradebook\.csv|results\.jsonl"
@@ -69,6 +69,8 @@ def assert_inert(source: str) -> Page:
     for href in page.values("href"):
         assert LINK.fullmatch(href), href
     assert len(page.raw["script"]) == len(page.raw["style"]) == 1
+    for text in page.raw["data"]:
+        json.loads(text)
     return page
 
 
@@ -380,117 +382,7 @@ def test_shared_inputs_are_left_out_where_a_page_has_no_room_for_them() -> None:
     assert len(page(shared).encode()) < 200_000
 
 
-# --- The class ------------------------------------------------------------------------------------
-
-
-def test_a_class_of_5000_stays_usable() -> None:
-    source = class_page(class_of(5_000))
-    assert len(source.encode()) < 5_000_000
-    (table,) = [t for t in Page(source).tables if t[0][:3] == ["Name", "Id", "Status"]]
-    assert len(table) == 5_001
-    assert {len(row) for row in table} == {8}
-
-
-def test_an_empty_class_has_a_page() -> None:
-    assert "Submissions" in Page(class_page([], title="Week 3")).text
-
-
-def test_a_class_page_counts_and_links() -> None:
-    results = [
-        KINDS[k] for k in ("passing", "failing", "not_loadable", "violated", "grader_fault", "suspicious")
-    ]
-    page = Page(class_page(results, title="Week 3", version="9.9"))
-    hrefs = page.values("href")
-    for one in results:
-        assert f"teacher/{one.submission.id}.html" in hrefs
-        assert f"students/{one.submission.id}.html" in hrefs
-    assert {"gradebook.csv", "results.jsonl"} <= set(hrefs)
-    assert "Week 3" in page.text
-    assert "mlm-grader 9.9" in page.text
-    (scores,) = [t for t in page.tables if t[0][0] == "Share of the full marks"]
-    assert sum(int(row[1]) for row in scores[1:]) == 5  # a fault has no score
-    (checks,) = [t for t in page.tables if t[0][0] == "Check"]
-    assert len(checks) - 1 == len(CASES)
-    shares = [int(count) / int(of) for count, of in (re.findall(r"\d+", row[1])[:2] for row in checks[1:])]
-    assert shares == sorted(shares)
-    (clauses,) = [t for t in page.tables if t[0][0] == "Clause"]
-    assert ["Softmax", "1 of 4 25 %", ""] in clauses
-    (rows,) = [t for t in page.tables if t[0][:3] == ["Name", "Id", "Status"]]
-    assert [row[3] for row in rows[1:]] == ["20", "11.5", "0", "0", "–", "20"]
-    assert rows[2][5] == "Softmax"
-
-
-def test_who_is_alike_who_handed_in_nothing_and_what_changed_stand_on_the_class_page() -> None:
-    one, two, three = (
-        replace(
-            KINDS["failing"], submission=replace(info(name, name), digest=digest, alike="same", late=True)
-        )
-        for name, digest in (("ann", "1"), ("bob", "1"), ("cem", "2"))
-    )
-    side = {"pack": "sha256:0123456789abcdef", "status": "failed", "score": 1.5, "max_score": 20.0}
-    change = {
-        "id": "ann",
-        "name": "ann",
-        "before": side,
-        "after": {**side, "score": 3.25, "status": "failed"},
-        "cases": [{"id": "one_case", "before": "wrong_value", "after": ""}],
-        "anew": True,
-    }
-    source = page_of_rows(
-        class_rows([one, two, three]),
-        missing=[Person("Nora <b>", "0017"), Person("Max")],
-        changes={"compared": 3, "changed": [change]},
-    )
-    assert_inert(source)
-    page = Page(source)
-    assert re.search(r"Same file\s+ann, bob\s+≈", page.text)
-    assert re.search(r"Same text\s+ann, bob, cem", page.text)
-    assert re.search(r"Handed in nothing\s+Nora <b> 0017, Max", page.text)
-    (table,) = [t for t in page.tables if "Score before" in t[0]]
-    assert table[1][1].startswith("1.5") and table[1][2].startswith("3.25")
-    assert "one_case" in table[1][3] and "not there" in table[1][3] and "meanwhile" in table[1][3]
-    (rows,) = [t for t in page.tables if t[0][:3] == ["Name", "Id", "Status"]]
-    assert rows[0][-1] == "Handed in" and {row[-1] for row in rows[1:]} == {"late"}
-    alone = Page(class_page([one])).text
-    assert not [part for part in ("Alike", "Handed in nothing", "newer pack") if part in alone]
-
-
-def test_mistakes_stand_by_the_number_of_students_that_have_them() -> None:
-    kinds = ("diagnosed", "paired", "undecided", "undiagnosed", "raising", "passing")
-    records = [KINDS[kind] for kind in kinds]
-    records = [
-        replace(r, submission=replace(r.submission, digest=kind))
-        for r, kind in zip(records, kinds, strict=True)
-    ]
-    team = replace(
-        records[0], submission=replace(records[0].submission, id="team", digest="", members=("A", "B", "C"))
-    )
-    page = Page(class_page([*records, team]))
-    (table,) = [t for t in page.tables if t[0][0] == "Mistake"]
-    assert table[0] == ["Mistake", "Clause", "Students", "Submissions"]
-    assert [row[:3] for row in table[1:]] == [
-        ["Scores are not divided", "Attention scores", "5 and perhaps 1"],
-        ["Later positions are hidden", "Attention output", "1 and perhaps 1"],
-        ["The call raises an exception", "Shape", "1"],
-        ["w_emb is changed in place", "Inputs stay as they are", "1"],
-        ["Scores are divided by sqrt(D) instead of sqrt(d_head)", "Attention scores", "perhaps 1"],
-    ]
-    assert table[1][3] == "Noether, Emmy, Two at once, One of three, Noether, Emmy"
-    assert page.values("href").count("teacher/s007.html") == 1 + 3
-    assert "Mistakes by number" not in Page(class_page([KINDS["failing"]])).text
-
-
-def test_a_mistake_of_a_whole_class_names_the_first_who_have_it() -> None:
-    one = KINDS["diagnosed"]
-    records = [replace(one, submission=replace(one.submission, id=f"s{n}")) for n in range(50)]
-    (table,) = [t for t in Page(class_page(records)).tables if t[0][0] == "Mistake"]
-    assert table[1][2] == "50" and table[1][3].endswith("and 30 more")
-
-
-def test_grader_faults_stand_apart_from_failures() -> None:
-    page = Page(class_page([KINDS["grader_fault"], KINDS["failing"]]))
-    assert "They are no failures of the students." in page.text
-    assert "Grader faults" not in Page(class_page([KINDS["failing"]])).text
+# --- Links ----------------------------------------------------------------------------------------
 
 
 def test_a_link_stays_in_its_folder_whatever_the_id() -> None:

@@ -14,7 +14,7 @@ from test_terminal import case, failing, result
 
 from grader.people import Person
 from grader.report.tables import gradebook_csv, jsonl
-from grader.result import Isolation, Result, SubmissionInfo
+from grader.result import Adjustment, Isolation, Result, SubmissionInfo
 from grader.summary import Summary
 
 
@@ -42,7 +42,7 @@ def test_columns_of_before_stay_where_they_were() -> None:
     assert [row["isolation"] for row in found] == ["full", "full", "none"]
     assert list(found[0]) == [
         *("id", "name", "status", "score", "max_score", "policy", "message", "diagnosis", "isolation"),
-        *("student_id", "email", "late", "submitted_at", "attempts", "file"),
+        *("student_id", "email", "late", "submitted_at", "attempts", "file", "adjustments"),
     ]
 
 
@@ -102,6 +102,12 @@ def test_any_name_is_one_cell_and_no_formula(name: str) -> None:
 def test_formulas_are_defused() -> None:
     for text in ("=1+2", "+cmd|' /C calc'!A0", "@SUM(A1)", "-1+1", '=HYPERLINK("http://x")'):
         assert rows(named(text))[0]["name"] == f"'{text}"
+
+
+def test_what_was_taken_or_given_stands_with_its_reason() -> None:
+    (row,) = rows(result(case(), adjustments=(Adjustment("=late by 2 days", -4.0), Adjustment("neat", 0.5))))
+    assert row["adjustments"] == "'=late by 2 days (-4); neat (+0.5)"
+    assert rows(result(case()))[0]["adjustments"] == ""
 
 
 def diagnosed(*diagnoses: dict[str, Any]) -> str:
