@@ -212,7 +212,7 @@ def test_a_likely_mistake_comes_first_with_what_to_write_instead() -> None:
     kind, properties, message = read(next(iter(github.annotate(mistaken("x = 1\ny = 2"), "hw", 12))))
     assert (kind, properties["file"], properties["line"]) == ("error", "hw/solution.py", "12")
     assert properties["title"] == "Likely mistake: x = 1 y = 2"
-    assert message == "x = 1\ny = 2\nWhy it is wrong: x = 1\ny = 2\nWhat to write instead: x = 1\ny = 2"
+    assert message == "x = 1\ny = 2\nWhy it is wrong: x = 1 y = 2\nWhat to write instead: x = 1\ny = 2"
     # What is told from an exception has its annotation at the line already.
     raised = replace(failing(), diagnoses=({"told_by": "raised", "title": "t", "message": "m"},))
     assert not any("Likely mistake" in line for line in github.annotate(raised))
