@@ -19,7 +19,6 @@ from grader.report.workflow import SUMMARY_BYTES, as_many_as_shown, code, comman
 from grader.result import UNJUDGED, Result
 
 ANNOTATIONS, SUMMARY = "annotations.txt", "summary.md"
-PAGE = (("why", "Why it is wrong"), ("instead", "What to write instead"))
 _LINE = re.compile(r"Line (\d{1,7}) |Loading the file raised \w+ in line (\d{1,7})\b")
 
 
@@ -87,7 +86,9 @@ def _explained(found: Mapping[str, Any]) -> Iterator[str]:
     pages = found.get("pages")
     for page in pages if isinstance(pages, list | tuple) else ():
         if isinstance(page, Mapping):
-            yield from (f"{name}: {page[key]}" for key, name in PAGE if page.get(key))
+            # The reasons are paragraphs, broken where the author's lines ended; the rest is mostly code.
+            yield f"Why it is wrong: {one_line(str(page.get('why', '')), 1_500)}"
+            yield f"What to write instead: {page.get('instead', '')}"
 
 
 def _told_line(result: Result) -> int:

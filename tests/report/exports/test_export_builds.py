@@ -193,6 +193,63 @@ def test_a_cell_of_a_notebook_is_named_and_a_module_has_its_file() -> None:
     assert raised[1]["file"] == "hw/tools/heads.py" and raised[1]["line"] == "2"
 
 
+def mistaken(text: str) -> Result:
+    """A record of whose answers a known mistake tells, every text of it the same."""
+    page = {
+        "id": "m",
+        "title": text,
+        "clause": "heads",
+        "what": text,
+        "why": text,
+        "looks": text,
+        "instead": text,
+    }
+    found = {"ids": ["m"], "title": text, "told_by": "values", "message": text, "pages": [page]}
+    return replace(failing(), diagnoses=(found,))
+
+
+def test_a_likely_mistake_comes_first_with_what_to_write_instead() -> None:
+    kind, properties, message = read(next(iter(github.annotate(mistaken("x = 1\ny = 2"), "hw", 12))))
+    assert (kind, properties["file"], properties["line"]) == ("error", "hw/solution.py", "12")
+    assert properties["title"] == "Likely mistake: x = 1 y = 2"
+    assert message == "x = 1\ny = 2\nWhy it is wrong: x = 1 y = 2\nWhat to write instead: x = 1\ny = 2"
+    # What is told from an exception has its annotation at the line already.
+    raised = replace(failing(), diagnoses=({"told_by": "raised", "title": "t", "message": "m"},))
+    assert not any("Likely mistake" in line for line in github.annotate(raised))
+
+
+@given(ANY_TEXT)
+def test_no_text_of_a_mistake_ends_its_command(text: str) -> None:
+    for line in github.annotate(mistaken(f"{text}\n::error::y")):
+        assert len(line.splitlines()) == 1 and read(line)
+
+
+def test_what_has_no_line_of_its_own_stands_at_the_function() -> None:
+    found = [read(line) for line in github.annotate(failing(), "", 7)]
+    lines = {properties["title"]: properties["line"] for _, properties, _ in found[:-1]}
+    assert lines["Raised an exception: nothing_selected: Nothing is selected"] == "41"
+    assert set(lines.values()) == {"7", "41"}
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("Line 4 is not valid Python: '(' was never closed.", "4"),
+        ("Loading the file raised AttributeError in line 3: module in line 8", "3"),
+        ("The file defines no f; did you mean to rename the one in line 9?", None),
+        ("Loading the file raised SystemExit: bye in line 5", None),
+        ("Line 99999999999 is not valid Python", None),
+    ],
+)
+def test_a_file_that_can_not_be_loaded_is_told_at_the_line(message: str, line: str | None) -> None:
+    record = replace(not_loadable(), message=message)
+    ((_, properties, said),) = [read(one) for one in github.annotate(record)]
+    assert (properties.get("line"), said) == (line, message)
+    cells = replace(record.submission, parts=(Part("cell", "cell 1", 1, 30),))
+    ((_, properties, _),) = [read(one) for one in github.annotate(replace(record, submission=cells))]
+    assert "line" not in properties
+
+
 def test_no_more_annotations_than_are_shown() -> None:
     one = replace(named("no_blocks"), verdict="wrong_value", points=0.0, message="x")
     many = result({}, cases=tuple(replace(one, id=f"c{n}") for n in range(30)), status="failed")

@@ -147,3 +147,42 @@ def test_the_workflow_of_all_exercises_lists_them(tmp_path: Path) -> None:
         check=True,
     )
     assert output.read_text() == 'exercises=["a_one", "b_one"]\n'
+
+
+NAMED = re.compile(r"\b(?:steps\.([\w-]+)\.outputs|(inputs))\.([\w-]+)")
+
+
+def unknown(spec: dict[str, Any], actions: dict[str, Any]) -> list[str]:
+    """Inputs and outputs of steps that an expression names though there are none."""
+    scopes = [spec] if "runs" in spec else list(spec["jobs"].values())
+    missing = []
+    for scope in scopes:
+        steps = scope["runs"]["steps"] if "runs" in scope else scope["steps"]
+        by_id = {step["id"]: step for step in steps if "id" in step}
+        for step, inputs, name in NAMED.findall(yaml.safe_dump(scope)):
+            if inputs:
+                found = name in scope.get("inputs", {})
+            elif step not in by_id:
+                found = False
+            elif used := re.search(r"\.github/actions/(\w+)", by_id[step].get("uses", "")):
+                found = name in actions[used[1]]["outputs"]
+            else:
+                # A script sets it, or the grader for it.
+                run = by_id[step]["run"]
+                found = f"{name}=" in run or f"{name}<<" in run or ("grader" in run and name in GRADERS)
+            if not found:
+                missing.append(f"{step or 'inputs'}.{name}")
+    return missing
+
+
+# What `grader check --format github` sets.
+GRADERS = ("passed", "score", "max-score", "result")
+
+
+def test_expressions_name_what_there_is(shown: list[Path]) -> None:
+    actions = {path.parent.name: yaml.safe_load(path.read_text()) for path in ACTION_FILES}
+    for path in (*WORKFLOWS, TEMPLATE, *ACTION_FILES, *shown):
+        assert unknown(yaml.safe_load(path.read_text()), actions) == [], path
+    for text, name in (("outputs.result", "grader.reslut"), ("steps.grader.", "checker.result")):
+        slip = {"outputs.result": "outputs.reslut", "steps.grader.": "steps.checker."}[text]
+        assert name in unknown(yaml.safe_load(TEMPLATE.read_text().replace(text, slip)), actions)

@@ -75,6 +75,7 @@ def test_a_stale_freeze(course: Path) -> None:
     assert "grader validate row_scale --write" in one.message
 
 
+@pytest.mark.slow
 def test_weaknesses_of_several_exercises(course: Path) -> None:
     more = EXERCISE["clauses"] | {"half": {"title": "50%, at most: a\u2028b"}}
     write_exercise(course / "course", "weak_one", exercise={"entry": "row_scale", "clauses": more})
