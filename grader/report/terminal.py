@@ -361,7 +361,7 @@ def _printed(label: str, text: str, *, whole: bool = False) -> Iterator[Renderab
     lines = clean(text, MOST_PRINTED if whole else 2_000).splitlines()
     if not whole and len(lines) > MAX_PRINTED:
         lines[MAX_PRINTED:] = [f"… {len(lines) - MAX_PRINTED} more lines (--case ID shows all)"]
-    yield Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in lines))
+    yield Text.assemble((f"{label}:\n", "bold"), "\n".join(f"  {line}" for line in lines))
 
 
 def batch_summary(
