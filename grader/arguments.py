@@ -227,7 +227,8 @@ def build_parser() -> Parser:
     one.add_argument(
         "--watch",
         action="store_true",
-        help="check again on every save, also of imported modules, and show what changed since the last run",
+        help="check again on every save, also of imported modules, and show what changed since the last run, "
+        "until Ctrl-C (needs the watch extra)",
     )
     _quiet(one, "one line a submission: id, status and points")
 

@@ -76,13 +76,13 @@ class Listing:
             if number:
                 yield Text("")
             named = [(name, cell) for name, cell in zip(self.columns, row, strict=True) if cell.plain]
-            yield labelled(named, "bold")
+            yield labelled(named)
 
 
-def labelled(rows: Sequence[tuple[str, RenderableType]], style: str = "cyan") -> Table:
+def labelled(rows: Sequence[tuple[str, RenderableType]]) -> Table:
     """Labels, and beside each what it is about."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, BETWEEN, 0, 0))
-    table.add_column(style=style, no_wrap=True, min_width=len("instead"))
+    table.add_column(style="bold", no_wrap=True, min_width=len("instead"))
     table.add_column(overflow="fold")
     for label, content in rows:
         table.add_row(label, content)

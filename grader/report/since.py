@@ -123,7 +123,7 @@ def since_report(found: Since, than: str = "the last run") -> RenderableType:
     if found.mistakes[0] != found.mistakes[1]:
         was, now = ("; ".join(side) or "none found" for side in found.mistakes)
         rows.append(("mistake", Text(f"{was} → {now}")))
-    return Trimmed(Group(Text(f"What changed since {than}", style="bold"), labelled(rows, "bold")))
+    return Trimmed(Group(Text(f"What changed since {than}", style="bold"), labelled(rows)))
 
 
 def _listed(ids: Sequence[str], hidden: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
@@ -361,7 +361,7 @@ def _printed(label: str, text: str, *, whole: bool = False) -> Iterator[Renderab
     lines = clean(text, MOST_PRINTED if whole else 2_000).splitlines()
     if not whole and len(lines) > MAX_PRINTED:
         lines[MAX_PRINTED:] = [f"… {len(lines) - MAX_PRINTED} more lines (--case ID shows all)"]
-    yield Text.assemble((f"{label}:\n", "cyan"), "\n".join(f"  {line}" for line in lines))
+    yield Text.assemble((f"{label}:\n", "bold"), "\n".join(f"  {line}" for line in lines))
 
 
 def batch_summary(
@@ -430,6 +430,11 @@ def show(console: Console, content: RenderableType) -> None:
 
 def console(*, stderr: bool = False) -> Console:
     """A console that honours NO_COLOR, with no escapes at all, and the window's width."""
-    if os.environ.get("NO_COLOR"):
-        return Console(stderr=stderr, highlight=False, soft_wrap=False, color_system=None)
-    return Console(stderr=stderr, highlight=False, soft_wrap=False)
+    plain = {"color_system": None} if os.environ.get("NO_COLOR") else {}
+    made = Console(stderr=stderr, highlight=False, soft_wrap=False, **plain)  # type: ignore[arg-type]
+    if made.is_dumb_terminal:
+        # Rich takes such a one for 80 columns wide, whatever it is.
+        import shutil
+
+        made.size = ConsoleDimensions(*shutil.get_terminal_size())
+    return made

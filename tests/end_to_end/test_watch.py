@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import select
 import shutil
 import signal
@@ -19,6 +20,7 @@ from support.small import RIGHT, WRONG
 
 # Nothing takes so long; it ends a test that would hang.
 PATIENCE = 120.0
+CLEAR = "\x1b[2J"
 READY = "; Ctrl-C ends\n"
 
 SYNTAX = RIGHT.replace("def row_scale(", "def row_scale")
@@ -35,41 +37,61 @@ def save(path: Path, text: str) -> None:
 
 
 class Watching:
-    """A running command and what it prints."""
+    """A running command and what it prints, into a pipe or at a terminal."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, terminal: bool = False) -> None:
         env = {k: v for k, v in os.environ.items() if k not in ("GRADER_ROOT", "NO_COLOR")}
-        env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+        env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "TERM": "xterm-256color"}
+        self._reading, writing = pty.openpty() if terminal else os.pipe()
         command = [sys.executable, "-m", "grader", "check", *arguments, "--watch"]
         self.process = subprocess.Popen(
             command,
             cwd=folder,
             env=env,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=writing,
+            stderr=writing,
             start_new_session=True,
         )
-        self._unread = ""
+        os.close(writing)
+        self._unread = b""
 
     def upto(self, mark: str = READY) -> str:
         """What it prints next, up to and with a mark."""
-        assert self.process.stdout is not None
         end = time.monotonic() + PATIENCE
-        while mark not in self._unread:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))
-            data = os.read(self.process.stdout.fileno(), 65_536) if ready else b""
-            assert data, f"{mark!r} did not come; so far: {self._unread}"
-            self._unread += data.decode()
-        at = self._unread.index(mark) + len(mark)
+        while mark.encode() not in self._unread:
+            assert self._read(end), f"{mark!r} did not come; so far: {self._unread.decode()}"
+        at = self._unread.index(mark.encode()) + len(mark.encode())
         told, self._unread = self._unread[:at], self._unread[at:]
-        return told
+        return told.decode()
 
     def interrupt(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """Its status and the rest of what it prints after a signal to it and to all that it started."""
         os.killpg(self.process.pid, number)
-        rest, _ = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, self._unread + rest.decode()
+        status = self.process.wait(PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while self._read(end):
+            pass
+        return status, self._unread.decode()
+
+    def _read(self, end: float) -> bool:
+        """Take what comes next; False at its end and when it is too late."""
+        if not select.select([self._reading], [], [], max(0.0, end - time.monotonic()))[0]:
+            return False
+        try:
+            data = os.read(self._reading, 65_536)
+        except OSError:
+            # Linux ends a terminal that nobody writes to any more with an error.
+            return False
+        self._unread = (self._unread + data).replace(b"\r\n", b"\n")
+        return bool(data)
+
+    def close(self) -> None:
+        """End it."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(PATIENCE)
+        os.close(self._reading)
 
 
 Start = Callable[..., Watching]
@@ -80,16 +102,14 @@ def watching(home: Path, tmp_path: Path) -> Iterator[Start]:
     """Starts the command in the test's own folder, with the exercise at hand."""
     started: list[Watching] = []
 
-    def start(*arguments: str) -> Watching:
-        started.append(Watching(tmp_path, *arguments, "--exercise", str(home / "row_scale.pack")))
+    def start(*arguments: str, terminal: bool = False) -> Watching:
+        exercise = ("--exercise", str(home / "row_scale.pack"))
+        started.append(Watching(tmp_path, *arguments, *exercise, terminal=terminal))
         return started[-1]
 
     yield start
     for one in started:
-        if one.process.poll() is None:
-            one.interrupt()
-        if one.process.stdout is not None:
-            one.process.stdout.close()
+        one.close()
 
 
 def test_a_save_is_checked_and_it_is_said_what_changed(watching: Start, tmp_path: Path) -> None:
@@ -211,6 +231,18 @@ def test_the_page_is_written_anew(watching: Start, tmp_path: Path) -> None:
     save(file, RIGHT)
     run.upto()
     assert "Full marks" in page.read_text("utf-8")
+
+
+def test_a_terminal_is_cleared_before_a_run_but_not_before_the_first(watching: Start, tmp_path: Path) -> None:
+    file = tmp_path / "ann.py"
+    file.write_text(WRONG)
+    run = watching("ann.py", terminal=True)
+    assert CLEAR not in run.upto()
+    save(file, RIGHT)
+    told = run.upto()
+    assert told.count(CLEAR) == 1 and told.index(CLEAR) < told.index("ann.py changed")
+    assert "✓ passed" in told.replace("\x1b[1;32m", "")
+    assert run.interrupt()[0] == 130
 
 
 @pytest.mark.parametrize("option", ["--json", "--snippet"])

@@ -455,6 +455,19 @@ def test_no_color_leaves_no_escapes(monkeypatch: pytest.MonkeyPatch, terminal: s
     assert ("\x1b[" in told[0]) == (terminal != "dumb") and "\x1b" not in told[1]
 
 
+@pytest.mark.parametrize("width", [30, 100])
+def test_a_terminal_that_can_do_nothing_has_its_own_width_too(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", str(width))
+    made = console()
+    made.file = out = io.StringIO()
+    show(made, check_report(result(failing(message="word " * 60))))
+    assert width - 5 < max(map(len, out.getvalue().splitlines())) <= width and "\x1b" not in out.getvalue()
+
+
 # --- parts, prints, points by hand -------------------------------------------------------------
 
 

@@ -66,7 +66,7 @@ def shown(validation: Validation) -> list[str]:
 
 def test_a_sound_exercise() -> None:
     assert shown(FULL) == [
-        "mlm  sound",
+        "mlm  ✓ sound",
         "2 cases (1 public, 1 hidden), 3.5 points (2 public)",
         "3 known mistakes, 1 of them meant to stay inside rounding",
         CAUGHT,
@@ -86,7 +86,7 @@ def test_weaknesses_are_one_line_each_with_their_place() -> None:
         Weakness("m.py", 3, "mutant_survives", "no case catches the mutant [bold]x[/bold]"),
     )
     lines = shown(replace(FULL, weaknesses=weaknesses))
-    assert lines[0] == "mlm  weaknesses found"
+    assert lines[0] == "mlm  ✗ weaknesses found"
     assert lines[-2:] == [
         "checks.yaml:12: case_kills_nothing: large: nothing fails it",
         "m.py:3: mutant_survives: no case catches the mutant [bold]x[/bold]",
@@ -111,7 +111,7 @@ def test_fast_says_what_was_left_out() -> None:
         Validation(exercise="mlm", weaknesses=(), cases=FULL.cases, matrix=KillMatrix(), fast=True, library=0)
     )
     assert lines == [
-        "mlm  sound",
+        "mlm  ✓ sound",
         "2 cases (1 public, 1 hidden), 3.5 points (2 public)",
         "no library of known mistakes",
         "mutants, worked submissions and what the student's pack reveals were left out (--fast)",
