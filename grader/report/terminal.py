@@ -331,3 +331,8 @@ def show(console: Console, content: RenderableType) -> None:
 def console(*, stderr: bool = False) -> Console:
     """A console that honours NO_COLOR and the window's width."""
     return Console(stderr=stderr, highlight=False, soft_wrap=False)
+
+
+def case_report(case: CaseResult, source: str, command: str, positions: Positions) -> RenderableType:
+    """What `check_report` shows of one failing public case, with the same arguments."""
+    return Trimmed(_explain(case, source, command, positions, brief=False))
