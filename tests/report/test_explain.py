@@ -148,7 +148,9 @@ def test_no_line_is_wider_than_the_window(width: int) -> None:
     listed = [{key: t[key] for key in ("kind", "id", "title", "clause") if key in t} for t in TOPICS]
     text = printed(explanation(TOPICS, "grader check solution.py"), width)
     text += printed(overview("row_mean", "Mean of each row", listed), width)
-    assert max(map(len, text.splitlines())) <= width
+    wide = [line for line in text.splitlines() if len(line) > width]
+    assert [line for line in wide if not line.startswith("run it: ")] == []
+    assert "run it: grader check solution.py --case two_rows\n" in text, "in one piece, to be copied"
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
