@@ -199,6 +199,8 @@ def _mistake(topic: Topic, command: str) -> list[RenderableType]:
         ),
         *_sections(topic, SECTIONS),
     ]
+    if topic["small"]:
+        parts.append(Text("Its errors stay inside the tolerances, so it costs nothing and gets a note."))
     example = read_example(topic["example"])
     if example is not None:
         parts.append(Text("The smallest input that shows it", style="bold"))

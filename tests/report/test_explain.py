@@ -21,6 +21,7 @@ MISTAKE: dict[str, Any] = {
     "why": "The mean is the sum divided by the number of columns.",
     "looks": "sums = x.sum(axis=1)\nreturn sums",
     "instead": "return x.mean(axis=1)",
+    "small": False,
     "caught_by": [{"id": "two_rows", "title": "Two rows of three"}],
     "hidden": 2,
     "example": {
@@ -105,6 +106,12 @@ def test_a_mistake_has_four_sections_in_their_order_and_code_keeps_its_lines() -
     assert "  sums = x.sum(axis=1)\n  return sums\n" in text
     assert "two_rows  Two rows of three" in text and "and 2 hidden ones" in text
     assert "x = [[0, 1]]" in text and "0.5" in text
+
+
+def test_a_mistake_inside_rounding_says_that_it_costs_nothing() -> None:
+    said = "Its errors stay inside the tolerances"
+    assert said in printed(explanation([MISTAKE | {"small": True, "caught_by": [], "hidden": 0}]))
+    assert said not in printed(explanation([MISTAKE]))
 
 
 def test_a_case_says_what_it_asks_and_how_to_run_it() -> None:
