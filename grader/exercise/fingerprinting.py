@@ -254,6 +254,7 @@ def fingerprint_known(
         pairs=members,
         small=words,
         phases={name: table.finish(pairs[name], small[name]) for name, table in tables.items()},
+        slips=tuple(KnownMistake(m.id, m.title, m.clause, m.page) for m in misconceptions if m.small),
     )
 
 

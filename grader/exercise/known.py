@@ -110,12 +110,14 @@ class Known:
         pairs: (P, 2) numbers of mistakes that go together and show beside each other.
         small: Clause of each small error that a passing submission may have, and its words.
         phases: The fingerprints by phase.
+        slips: Those of the small errors that have a page.
     """
 
     mistakes: tuple[KnownMistake, ...]
     pairs: NDArray[np.uint16]
     small: tuple[tuple[str, str], ...]
     phases: Mapping[str, PhasePrints]
+    slips: tuple[KnownMistake, ...] = ()
 
 
 NOTHING_KNOWN = Known((), np.zeros((0, 2), np.uint16), (), {})
@@ -126,9 +128,8 @@ def to_tensors(known: Known) -> dict[str, NDArray[Any]]:
     if not known.mistakes and not known.small:
         return {}
     meta = {
-        "mistakes": [
-            {f.name: getattr(m, f.name) for f in fields(m)} | {"page": vars(m.page)} for m in known.mistakes
-        ],
+        "mistakes": [_row(m) for m in known.mistakes],
+        "slips": [_row(m) for m in known.slips],
         "small": known.small,
         "kinds": {name: p.kinds for name, p in known.phases.items()},
     }
@@ -139,6 +140,14 @@ def to_tensors(known: Known) -> dict[str, NDArray[Any]]:
             if f.name != "kinds":
                 tensors[f"{name}.{f.name}"] = _packed(getattr(prints, f.name))
     return tensors
+
+
+def _row(mistake: KnownMistake) -> dict[str, Any]:
+    return {f.name: getattr(mistake, f.name) for f in fields(mistake)} | {"page": vars(mistake.page)}
+
+
+def _mistake(row: dict[str, Any]) -> KnownMistake:
+    return KnownMistake(**row | {"overwritten": tuple(row["overwritten"]), "page": Page(**row["page"])})
 
 
 def _packed(array: NDArray[Any]) -> NDArray[np.uint8]:
@@ -169,13 +178,10 @@ def from_tensors(tensors: Mapping[str, bytes]) -> Known:
         pairs = _unpacked(tensors["pairs"])
     except zlib.error as error:
         raise ValueError(str(error)) from None
-    mistakes = []
-    for row in meta["mistakes"]:
-        row["overwritten"] = tuple(row["overwritten"])
-        mistakes.append(KnownMistake(**row | {"page": Page(**row["page"])}))
     return Known(
-        tuple(mistakes),
+        tuple([_mistake(row) for row in meta["mistakes"]]),
         pairs,
         tuple((clause, words) for clause, words in meta["small"]),
         phases,
+        tuple([_mistake(row) for row in meta.get("slips", ())]),
     )

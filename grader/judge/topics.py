@@ -92,7 +92,7 @@ def find(pack: Pack, name: str) -> list[Topic]:
 def listing(pack: Pack) -> list[Topic]:
     """Kind, id and title of everything that can be explained, and the clause of cases and mistakes."""
     clauses = {("case", c.id): c.clause for c in pack.cases}
-    clauses |= {("mistake", m.id): m.clause for m in pack.known.mistakes}
+    clauses |= {("mistake", m.id): m.clause for m in _mistakes(pack)}
     return [
         {"kind": kind, "id": one, "title": title}
         | ({"clause": clauses[kind, one]} if (kind, one) in clauses else {})
@@ -105,7 +105,7 @@ def _names(pack: Pack) -> dict[tuple[str, str], str]:
     exercise = pack.exercise
     names = {("clause", name): clause["title"] for name, clause in exercise.clauses.items()}
     names |= {("case", case.id): case.title for case in pack.cases}
-    names |= {("mistake", one.id): one.title for one in pack.known.mistakes}
+    names |= {("mistake", one.id): one.title for one in _mistakes(pack)}
     names |= {("rule", rule["id"]): rule["title"] for rule in _rules(pack)}
     names |= {("verdict", name): title for name, title in TITLES.items()}
     return names | {("verdict", name): title for name, (title, _) in OTHER_VERDICTS.items()}
@@ -137,8 +137,7 @@ def _topic(pack: Pack, kind: str, name: str) -> Topic:
     if kind == "case":
         return _case(pack, next(case for case in pack.cases if case.id == name))
     if kind == "mistake":
-        numbers = {one.id: number for number, one in enumerate(pack.known.mistakes)}
-        return _mistake(pack, numbers[name])
+        return _mistake(pack, next(one for one in _mistakes(pack) if one.id == name))
     if kind == "rule":
         return _rule(pack, next(rule for rule in _rules(pack) if rule["id"] == name))
     title, page = (TITLES[name], PAGES[name]) if name in TITLES else OTHER_VERDICTS[name]
@@ -156,7 +155,7 @@ def _clause(pack: Pack, name: str) -> Topic:
         "points": sum(case.points for case in cases if not case.extra),
         "cases": [_named(c.id, c.title) for c in cases if c.visibility == "public"],
         "hidden": sum(case.visibility == "hidden" for case in cases),
-        "mistakes": [_named(m.id, m.title) for m in pack.known.mistakes if m.clause == name],
+        "mistakes": [_named(m.id, m.title) for m in _mistakes(pack) if m.clause == name],
     }
 
 
@@ -283,8 +282,12 @@ def _fails(pack: Pack, case: PackCase, mistake: int) -> bool:
 # --- mistakes and rules ---------------------------------------------------------------------------
 
 
-def _mistake(pack: Pack, number: int) -> Topic:
-    one = pack.known.mistakes[number]
+def _mistakes(pack: Pack) -> tuple[KnownMistake, ...]:
+    """All known mistakes; those that stay inside rounding last."""
+    return (*pack.known.mistakes, *pack.known.slips)
+
+
+def _mistake(pack: Pack, one: KnownMistake) -> Topic:
     failed = [case for case in pack.cases if one in caught(pack, case)]
     failed.sort(key=lambda case: (case.clause != one.clause, case.drawn))
     return {
@@ -294,6 +297,7 @@ def _mistake(pack: Pack, number: int) -> Topic:
         "clause": one.clause,
         "clause_title": pack.exercise.clauses[one.clause]["title"],
         **vars(one.page),
+        "small": one in pack.known.slips,
         "caught_by": [_named(c.id, c.title) for c in failed if c.visibility == "public"],
         "hidden": sum(case.visibility == "hidden" for case in failed),
         "example": _example(pack, one.id),

@@ -181,13 +181,12 @@ def _case(topic: Topic, command: str) -> list[RenderableType]:
         ("hint", topic["hint"]),
         ("catches", _listed(topic["catches"], MOST) if topic["catches"] else ""),
     ]
-    if command:
-        rows.append(("run it", f"{command} --case {topic['id']}"))
-    if command and not hidden:
-        rows.append(
-            ("", "with --snippet for Python text that makes the call, with --debug to step through it")
-        )
-    return [*lines, _rows(rows)]
+    if not command:
+        return [*lines, _rows(rows)]
+    # Not wrapped, as it is there to be copied.
+    run = Text(f"run it: {command} --case {topic['id']}", no_wrap=True, overflow="ignore")
+    more = [] if hidden else [Text("--snippet prints Python text that does so, --debug steps through it")]
+    return [*lines, _rows(rows), run, *more]
 
 
 def _mistake(topic: Topic, command: str) -> list[RenderableType]:
@@ -200,6 +199,8 @@ def _mistake(topic: Topic, command: str) -> list[RenderableType]:
         ),
         *_sections(topic, SECTIONS),
     ]
+    if topic["small"]:
+        parts.append(Text("Its errors stay inside the tolerances, so it costs nothing and gets a note."))
     example = read_example(topic["example"])
     if example is not None:
         parts.append(Text("The smallest input that shows it", style="bold"))

@@ -438,3 +438,8 @@ def console(*, stderr: bool = False) -> Console:
 
         made.size = ConsoleDimensions(*shutil.get_terminal_size())
     return made
+
+
+def case_report(case: CaseResult, source: str, command: str, positions: Positions) -> RenderableType:
+    """What `check_report` shows of one failing public case, with the same arguments."""
+    return Trimmed(_explain(case, source, command, positions, brief=False))

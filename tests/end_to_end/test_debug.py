@@ -232,17 +232,16 @@ def test_another_debugger_is_taken_from_the_environment(here: Path) -> None:
     assert gone.status == 2 and "PYTHONBREAKPOINT names 'nothing.here'" in gone.err
 
 
-@pytest.mark.parametrize("typed", [["q\n"], ["\x04"], ["\x03", "q\n"]], ids=["q", "ctrl-d", "ctrl-c"])
-def test_it_works_in_a_terminal(here: Path, typed: list[str]) -> None:
-    (here / "ann.py").write_text(RIGHT)
+def typed_in_a_terminal(cwd: Path, *typed: tuple[bytes, bytes]) -> tuple[int, str]:
+    """Status and screen of a command in a terminal, where each text is typed when another is there to see."""
     command = [sys.executable, "-m", "grader", "check", "ann.py", "--case", "large_rows", "--debug", *PACK]
     environment = {k: v for k, v in os.environ.items() if k not in ("GRADER_ROOT", "PYTHONBREAKPOINT")}
-    environment |= {"PYTHONPATH": str(ROOT), "HOME": str(here), "TERM": "dumb"}
+    environment |= {"PYTHONPATH": str(ROOT), "HOME": str(cwd), "TERM": "dumb"}
     process, terminal = pty.fork()
     if process == 0:
-        os.chdir(here)
+        os.chdir(cwd)
         os.execve(sys.executable, command, environment)
-    seen, waiting = b"", list(typed)
+    seen, at, waiting = b"", 0, list(typed)
     while True:
         if not select.select([terminal], [], [], 120)[0]:
             os.kill(process, signal.SIGKILL)
@@ -253,10 +252,37 @@ def test_it_works_in_a_terminal(here: Path, typed: list[str]) -> None:
         if not piece:
             break
         seen += piece
-        if waiting and seen.count(b"(Pdb) ") > len(typed) - len(waiting):
-            os.write(terminal, waiting.pop(0).encode())
+        while waiting and (found := seen.find(waiting[0][0], at)) >= 0:
+            at = found + len(waiting[0][0])
+            os.write(terminal, waiting.pop(0)[1])
     _, ended = os.waitpid(process, 0)
     os.close(terminal)
-    text = seen.decode()
-    assert os.waitstatus_to_exitcode(ended) == 0, text
-    assert "left before the end" in text and "Traceback" not in text
+    return os.waitstatus_to_exitcode(ended), seen.decode()
+
+
+PROMPT = b"(Pdb) "
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [[(PROMPT, b"q\n")], [(PROMPT, b"\x04")], [(PROMPT, b"\x03"), (PROMPT, b"q\n")]],
+    ids=["q", "ctrl-d", "ctrl-c"],
+)
+def test_it_is_left_in_a_terminal(here: Path, typed: list[tuple[bytes, bytes]]) -> None:
+    (here / "ann.py").write_text(RIGHT)
+    status, screen = typed_in_a_terminal(here, *typed)
+    assert status == 0 and "left before the end" in screen and "Traceback" not in screen, screen
+
+
+def test_a_loop_without_end_is_interrupted_where_it_is(here: Path) -> None:
+    (here / "ann.py").write_text(
+        "def row_scale(x, w, factor):\n"
+        "    turns = 7\n"
+        "    print('it has ' + 'begun', flush=True)\n"
+        "    while True:\n"
+        "        pass\n"
+    )
+    status, screen = typed_in_a_terminal(
+        here, (PROMPT, b"c\n"), (b"it has begun", b"\x03"), (PROMPT, b"p turns * 11\n"), (PROMPT, b"q\n")
+    )
+    assert status == 0 and "77" in screen and "left before the end" in screen, screen

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE
 from support.commands import ROOT, grader
+from support.small import RIGHT
 
 
 def test_without_a_name_it_lists_what_can_be_explained(home: Path) -> None:
@@ -50,9 +52,12 @@ def test_a_hidden_case_is_explained_to_a_teacher_and_unknown_to_a_student(home: 
 
 def test_the_command_that_runs_a_case_works_as_it_is_printed(home: Path, tmp_path: Path) -> None:
     done = grader("explain", "ones_row", "--exercise", home / "student.pack", cwd=tmp_path)
-    assert f"grader check solution.py --exercise {home / 'student.pack'} --case ones_row" in (
-        " ".join(done.out.split())
-    )
+    (line,) = [line for line in done.out.splitlines() if line.startswith("run it: ")]
+    command = shlex.split(line.removeprefix("run it: "))
+    assert command[0] == "grader"
+    (tmp_path / "solution.py").write_text(RIGHT)
+    ran = grader(*command[1:], "--json", cwd=tmp_path)
+    assert ran.status == 0 and [case["id"] for case in ran.json[0]["cases"]] == ["ones_row"]
 
 
 def test_json_is_one_document_with_every_topic_of_the_name(home: Path) -> None:

@@ -40,7 +40,7 @@ def same_prints(one: PhasePrints, other: PhasePrints) -> None:
 
 
 def same(one: Known, other: Known) -> None:
-    assert (one.mistakes, one.small) == (other.mistakes, other.small)
+    assert (one.mistakes, one.small, one.slips) == (other.mistakes, other.small, other.slips)
     assert one.pairs.dtype == other.pairs.dtype and np.array_equal(one.pairs, other.pairs)
     assert set(one.phases) == set(other.phases)
     for name in one.phases:
@@ -90,7 +90,8 @@ def knowns(draw: st.DrawFn) -> Known:
             pair_widths=array(np.float32, pairs, 3),
             small=array(np.float32, len(small), steps, 8),
         )
-    return Known(tuple(made), draw(hnp.arrays(np.uint16, (pairs, 2))), tuple(small), phases)
+    slips = tuple(draw(st.lists(mistakes, max_size=2)))
+    return Known(tuple(made), draw(hnp.arrays(np.uint16, (pairs, 2))), tuple(small), phases, slips)
 
 
 def bits(known: Known) -> Known:

@@ -108,6 +108,13 @@ def test_a_mistake_has_its_page_its_checks_and_its_smallest_input(stepped: Pack)
     assert mistake["example"]["dims"] and mistake["example"]["expected"]
 
 
+def test_a_mistake_that_stays_inside_rounding_has_a_page_too(stepped: Pack) -> None:
+    (mistake,) = find(stepped, "last_digits")
+    assert mistake["small"] and mistake["caught_by"] == [] and mistake["what"].strip() == "a"
+    assert "last_digits" in [m["id"] for m in find(stepped, "scale")[0]["mistakes"]]
+    assert not find(stepped, "mean_of_batch")[0]["small"]
+
+
 def test_a_rule_has_the_form_of_a_page(stepped: Pack) -> None:
     (rule,) = find(stepped, "product_helpers")
     assert rule["why"] == "The product is what the exercise asks for." and rule["names"] == ["numpy.einsum"]

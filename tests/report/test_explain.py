@@ -21,6 +21,7 @@ MISTAKE: dict[str, Any] = {
     "why": "The mean is the sum divided by the number of columns.",
     "looks": "sums = x.sum(axis=1)\nreturn sums",
     "instead": "return x.mean(axis=1)",
+    "small": False,
     "caught_by": [{"id": "two_rows", "title": "Two rows of three"}],
     "hidden": 2,
     "example": {
@@ -107,6 +108,12 @@ def test_a_mistake_has_four_sections_in_their_order_and_code_keeps_its_lines() -
     assert "x = [[0, 1]]" in text and "0.5" in text
 
 
+def test_a_mistake_inside_rounding_says_that_it_costs_nothing() -> None:
+    said = "Its errors stay inside the tolerances"
+    assert said in printed(explanation([MISTAKE | {"small": True, "caught_by": [], "hidden": 0}]))
+    assert said not in printed(explanation([MISTAKE]))
+
+
 def test_a_case_says_what_it_asks_and_how_to_run_it() -> None:
     text = printed(explanation([CASE], "grader check solution.py"))
     for part in (
@@ -148,7 +155,9 @@ def test_no_line_is_wider_than_the_window(width: int) -> None:
     listed = [{key: t[key] for key in ("kind", "id", "title", "clause") if key in t} for t in TOPICS]
     text = printed(explanation(TOPICS, "grader check solution.py"), width)
     text += printed(overview("row_mean", "Mean of each row", listed), width)
-    assert max(map(len, text.splitlines())) <= width
+    wide = [line for line in text.splitlines() if len(line) > width]
+    assert [line for line in wide if not line.startswith("run it: ")] == []
+    assert "run it: grader check solution.py --case two_rows\n" in text, "in one piece, to be copied"
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
