@@ -96,7 +96,8 @@ class CaseResult:
         message: What was found and what was expected, for the student.
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
-            ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty otherwise.
+            ``answers``, ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty
+            otherwise.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
     """
