@@ -48,7 +48,7 @@ def excerpt(text: str, numbers: Sequence[int]) -> tuple[SourceLine, ...]:
     if not numbers or not text:
         return ()
     lines = source_lines(text)
-    wanted = dict.fromkeys(numbers)
+    wanted = dict.fromkeys([number for number in numbers if 0 < number <= len(lines)])
     # The neighbours of the first line come before those of the second.
     nearby = [near for number in wanted for near in sorted(around([number]))]
     kept: dict[int, str] = {}

@@ -60,9 +60,10 @@ def case_details(
     """Plain data about a failing public case.
 
     Keys, each only where it applies: ``inputs`` (name, dtype, shape, and values when the array is small),
-    ``obtained``, ``expected``, ``part`` (of large answers what lies around the largest error, see
-    `telling_part`), ``worst`` (index, obtained, expected), ``traceback`` (line and function of the student's
-    frames), ``exception``, ``stdout``, ``stderr``, ``snippet``.
+    ``obtained``, ``expected``, ``answers`` (name and values of two of her answers that were held against each
+    other), ``part`` (of large answers what lies around the largest error, see `telling_part`), ``worst``
+    (index, obtained, expected), ``traceback`` (line and function of the student's frames), ``exception``,
+    ``stdout``, ``stderr``, ``snippet``.
     """
     details: dict[str, Any] = {}
     key = ("inputs", case.id, 0)
@@ -76,6 +77,8 @@ def case_details(
         details["obtained"] = plain(obtained)
     if expected is not None and expected.size <= MAX_SHOWN:
         details["expected"] = plain(expected)
+    if judgement.answers and all(answer.size <= MAX_SHOWN for _, answer in judgement.answers):
+        details["answers"] = [[name, plain(answer)] for name, answer in judgement.answers]
     if judgement.comparison is not None and obtained is not None and expected is not None:
         details["worst"] = [
             {"index": list(i), "obtained": _plain_number(obtained[i]), "expected": _plain_number(expected[i])}

@@ -20,13 +20,19 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason, and the two arrays that were held against each other."""
+    """A verdict with its reason, and the two arrays that were held against each other.
+
+    Attributes:
+        obtained, expected: One of them may be a part of another answer of the submission's.
+        answers: Where they are two answers of the submission's: both, the earlier first, with their names.
+    """
 
     verdict: Verdict
     message: str = ""
     comparison: Comparison | None = None
     obtained: Array | None = None
     expected: Array | None = None
+    answers: tuple[tuple[str, Array], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,14 +69,26 @@ def _rows(answer: Array, rows: Sequence[int] | None) -> Array:
     return answer if rows is None else answer[list(rows)]
 
 
+def _named(e: Evidence, first: Array, second: Array) -> tuple[tuple[str, Array], ...]:
+    """The rows of both answers that are held against each other, with their names."""
+    options = e.case.options
+    names = (
+        "First answer" if options.get("rows") is None else "Rows of the first answer",
+        "Second answer" if options.get("other_rows") is None else "Rows of the second answer",
+    )
+    return (names[0], first), (names[1], second)
+
+
 def equals(e: Evidence) -> Judgement:
     """Rows of the first answer equal rows of the second, within the case's tolerance."""
     assert e.case.tolerance is not None
     first = _rows(e.answers[0], e.case.options.get("rows"))
     second = _rows(e.answers[1], e.case.options.get("other_rows"))
+    both = _named(e, first, second)
     for name, answer in (("first", first), ("second", second)):
         if not np.isfinite(answer).all():
-            return Judgement("relation_violated", f"The {name} answer holds NaN or infinite values.")
+            said = f"The {name} answer holds NaN or infinite values."
+            return Judgement("relation_violated", said, answers=both)
     # The tolerance was measured on whole answers.
     result = compare(second, first, e.case.tolerance, _scale(*e.answers))
     if result.equal:
@@ -79,15 +97,16 @@ def equals(e: Evidence) -> Judgement:
         f"Rows that must be equal differ by up to {result.max_abs:.2g} "
         f"(relative {result.max_rel:.2g}; {e.case.tolerance:.1g} is allowed)."
     )
-    return Judgement("relation_violated", message, result, second, first)
+    return Judgement("relation_violated", message, result, second, first, both)
 
 
 def differs(e: Evidence) -> Judgement:
     """Each named row changes by at least ``at_least``, relative to the larger of the two answers."""
     first = _rows(e.answers[0], e.case.options.get("rows"))
     second = _rows(e.answers[1], e.case.options.get("other_rows"))
+    both = _named(e, first, second)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        return Judgement("relation_violated", "An answer holds NaN or infinite values.")
+        return Judgement("relation_violated", "An answer holds NaN or infinite values.", answers=both)
     least = float(e.case.options["at_least"])
     difference = np.atleast_1d(np.abs(second.astype(np.float64) - first))
     # A row is what the first axis counts, however many axes it has.
@@ -99,7 +118,7 @@ def differs(e: Evidence) -> Judgement:
         f"A row that must change with this input does not: its largest relative change is {smallest:.2g}; "
         f"at least {least:.1g} is expected."
     )
-    return Judgement("relation_violated", message)
+    return Judgement("relation_violated", message, answers=both)
 
 
 def same_on_repeat(e: Evidence) -> Judgement:
@@ -111,7 +130,8 @@ def same_on_repeat(e: Evidence) -> Judgement:
         return Judgement("passed", comparison=result)
     between = " after another call in between" if len(e.answers) > 2 else ""
     message = f"The same call{between} gave another answer: it differs by up to {result.max_abs:.2g}."
-    return Judgement("not_repeatable", message, result, last, first)
+    both = ("First answer", first), ("Last answer", last)
+    return Judgement("not_repeatable", message, result, last, first, both)
 
 
 def earlier_answer_kept(e: Evidence) -> Judgement:
@@ -123,7 +143,8 @@ def earlier_answer_kept(e: Evidence) -> Judgement:
     message = (
         "An answer given earlier changed when the function was called again; return a new array each time."
     )
-    return Judgement("not_repeatable", message)
+    both = ("First answer", e.answers[0]), ("The same array after another call", e.answers[-1])
+    return Judgement("not_repeatable", message, answers=both)
 
 
 def inputs_unchanged(e: Evidence) -> Judgement:

@@ -263,19 +263,17 @@ def _with_hints(result: Result) -> Result:
     """The result with those hints alone that can help.
 
     A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, and
-    where nearly no call of any clause gives an answer that could be compared, it leads astray.
+    where calls of several clauses give no answer that could be compared, it leads astray.
     """
     failed = [c for c in result.cases if c.failed]
     told = bool(result.diagnoses) and not result.undiagnosed
     clauses = result.diagnosed_clauses() if told else ()
-    passed = sum([c.verdict == "passed" for c in result.cases])
-    several = len({c.clause for c in failed}) > 1
-    nearly_all = several and len(failed) > NEARLY_ALL * (len(failed) + passed)
+    several = len({c.clause for c in failed if c.verdict in NOT_COMPARED}) > 2
 
     def helps(case: CaseResult) -> bool:
         if clauses:
             return case.clause in clauses
-        return not (nearly_all and case.verdict in NOT_COMPARED)
+        return not (several and case.verdict in NOT_COMPARED)
 
     cases = [c if not c.hint or helps(c) else _changed(c, hint="") for c in result.cases]
     return replace(result, cases=tuple(cases)) if failed else result

@@ -171,7 +171,8 @@ def legend(scale: Scale | None, *remarks: str) -> Markup:
     if scale is not None:
         parts.append(
             fill(
-                '<span class="swatches">%s<span aria-hidden="true">%s</span>%s</span>',
+                '<span class="swatches">%s<span class="unseen"> to </span>'
+                '<span aria-hidden="true">%s</span>%s</span>',
                 number(scale.low),
                 joined(list(_SWATCHES[scale.first : scale.last + 1])),
                 number(scale.high),

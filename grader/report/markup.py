@@ -16,7 +16,7 @@ from grader.report.figures import number, plural, points
 from grader.report.heat import legend
 from grader.report.parts import SCROLL, array, listing, part, side, snippet
 from grader.report.safe import fill, joined, safe, safe_line
-from grader.report.submission_view import CaseView, Clause, Details
+from grader.report.submission_view import BOTH, CaseView, Clause, Details
 from grader.report.texts import VERDICT_WORDS
 from grader.result import CaseResult
 
@@ -390,17 +390,18 @@ def _answers(d: Details, label: str) -> Markup:
             )
             for w in d.worst
         ]
-        shown.append(fill(_WORST, fill("Largest errors of %s", label), joined(rows)))
+        columns = ("Obtained", "Expected") if d.title != BOTH else ("Later answer", "Earlier answer")
+        shown.append(fill(_WORST, fill("Largest errors of %s", label), *columns, joined(rows)))
     if not shown:
         return NONE
     content = fill('<div class="heats">\n%s</div>\n%s', joined(shown), d.remarks)
-    return part("Obtained and expected", content)
+    return part(d.title, content)
 
 
 _WORST = (
     '<div><p class="label">Largest errors</p>\n' + SCROLL + '<table class="worst">\n'
-    '<thead><tr><th scope="col">Index</th><th scope="col">Obtained</th>'
-    '<th scope="col">Expected</th><th scope="col">Difference</th></tr></thead>\n'
+    '<thead><tr><th scope="col">Index</th><th scope="col">%s</th>'
+    '<th scope="col">%s</th><th scope="col">Difference</th></tr></thead>\n'
     "<tbody>\n%s</tbody></table></div></div>\n"
 )
 

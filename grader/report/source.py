@@ -44,12 +44,13 @@ class Source:
         same = self.positions.within(one)[0] == self.positions.within(other)[0]
         return same and abs(one - other) <= 2 * AROUND + 1
 
-    def block(self, room: Room, places: Sequence[tuple[int, int]]) -> Markup:
+    def block(self, room: Room, places: Sequence[tuple[int, int]], *, titled: bool = True) -> Markup:
         """The lines around some places; empty where the record does not hold them or there is no room.
 
         Args:
             room: What it takes room from.
             places: Line and column, from 1, of what to mark, near each other; the column is 0 if not known.
+            titled: Whether the name of a cell or module stands above it.
         """
         columns: dict[int, list[int]] = {}
         for line, column in places:
@@ -60,12 +61,16 @@ class Source:
         wanted = range(min(columns) - AROUND, max(columns) + AROUND + 1)
         # Another cell may begin within these lines.
         shown = [at for at in wanted if at in self._lines and self.positions.within(at)[0] == name]
+        while shown[0] not in columns and not self.line(shown[0]):
+            del shown[0]
+        while shown[-1] not in columns and not self.line(shown[-1]):
+            del shown[-1]
         rows = [self._row(at, columns.get(at)) for at in shown]
         first, last = (self.positions.within(at)[1] for at in (shown[0], shown[-1]))
         title = safe_line(f"{name}, lines {first} to {last}" if name else f"Lines {first} to {last}", 200)
         made = fill(
             '%s<pre class="source" role="group" tabindex="0" aria-label="%s">%s</pre>\n',
-            fill('<p class="label">%s</p>\n', safe_line(name, 120)) if name else "",
+            fill('<p class="label">%s</p>\n', safe_line(name, 120)) if name and titled else "",
             title,
             joined(rows),
         )
@@ -157,7 +162,7 @@ def frame_rows(room: Room, frames: Sequence[tuple[int, str]], source: Source) ->
         head = fill("%s, in <code>%s</code>", place, room.text(one_line(function, 120), 120, least=1))
         if not function:
             head = safe_line(place, 200)
-        shown = source.block(room, [(line, 0)]) if at == len(frames) and line > 0 else Markup()
+        shown = source.block(room, [(line, 0)], titled=False) if at == len(frames) and line > 0 else Markup()
         text = source.line(line) if line > 0 and not shown else ""
         if text:
             shown = fill('<pre class="line">%s</pre>', room.text(text, MAX_SHOWN, least=20))

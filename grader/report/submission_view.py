@@ -40,6 +40,9 @@ MAX_LISTED = 200
 # An input of so many elements is a text on its line.
 MAX_INLINE = 8
 
+# The title of two answers of hers that are held against each other.
+BOTH = "Both answers"
+
 
 # --- One submission -------------------------------------------------------------------------------
 
@@ -56,6 +59,7 @@ class _Worst:
 class Details:
     """What is shown of a failing case beside its message; ``made`` keeps what was written of it."""
 
+    title: str = ""
     inputs: Shared | None = None
     answers: Sequence[ShownArray] = ()
     remarks: str = ""
@@ -207,6 +211,7 @@ def _made_details(room: Room, case: CaseResult, details: Mapping[str, Any], sour
     frames = frame_rows(room, read_frames(details.get("traceback")), source)
     answers, remarks = _answers(room, case, details, indices)
     return Details(
+        title=BOTH if "answers" in details else "Obtained and expected",
         exception=exception,
         frames=frames,
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
@@ -229,6 +234,13 @@ def _answers(
         return _sides(
             room, case, part.obtained, part.expected, part.inside(worst), (part.top, part.left), part.words
         )
+    both = details.get("answers")
+    if isinstance(both, list) and len(both) == 2 and all(isinstance(b, list) and len(b) == 2 for b in both):
+        (first, one), (second, other) = both
+        # What is held against the earlier answer is the later one.
+        names = [one_line(name, 80) if isinstance(name, str) else "Answer" for name in (second, first)]
+        shown, remarks = _sides(room, case, other, one, worst, names=names)
+        return [*reversed(shown[:2]), *shown[2:]], remarks
     return _sides(room, case, details.get("obtained"), details.get("expected"), worst)
 
 
@@ -240,6 +252,7 @@ def _sides(
     worst: Sequence[tuple[int, ...]],
     corner: tuple[int, int] = (0, 0),
     words: str = "",
+    names: Sequence[str] = ("Obtained", "Expected"),
 ) -> tuple[list[ShownArray], Markup]:
     found, right = shape_of(obtained), shape_of(expected)
     scale = None
@@ -249,7 +262,7 @@ def _sides(
     shape = () if words else None
     shown = [
         shown_array(room, name, side, worst=worst, scale=scale, corner=corner, shape=shape)
-        for name, side in (("Obtained", obtained), ("Expected", expected))
+        for name, side in zip(names, (obtained, expected), strict=True)
         if side is not None
     ]
     remarks = [words] if words else []
@@ -263,7 +276,11 @@ def _sides(
             room, "Difference", parted, worst=worst, scale=between, corner=corner, shape=(), difference=True
         )
         shown.append(replace(one, about=f"up to {most:.2g}") if between else one)
-        remarks += ["A dot: within the tolerance."] if _holds(one, DOT) else []
+        remarks += (
+            ["A dot: within the tolerance." if case.error else "A dot: no difference."]
+            if _holds(one, DOT)
+            else []
+        )
     if not any(a.matrices for a in shown):
         return shown, Markup()
     if any(_holds(a, "class=hx") for a in shown):
@@ -446,7 +463,7 @@ def _case_view(room: Room, at: int, case: CaseResult, clause: str, memo: Memo) -
 def _headline(result: Result, failing: Sequence[CaseView]) -> str:
     if result.status == "passed":
         if result.exercise.get("student") is True:
-            return "Full marks of the visible checks" if failing else "All visible checks passed"
+            return "Full marks, hidden checks aside"
         return "Full marks"
     if result.status == "not_loadable":
         return "The file could not be loaded"

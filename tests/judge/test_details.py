@@ -29,7 +29,15 @@ from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray, read
 from grader.exercise.pack import Pack, PackCase
 from grader.judge import details
 from grader.judge.cases import judge_case
-from grader.judge.details import MAX_SHOWN, case_details, example_snippet, plain, snippet
+from grader.judge.details import (
+    MAX_SHOWN,
+    PART,
+    case_details,
+    example_snippet,
+    plain,
+    snippet,
+    telling_part,
+)
 from grader.judge.relations import RELATIONS as KINDS
 from grader.outcomes import Failure, StepOutcome
 from judge.made_up import returned
@@ -49,6 +57,24 @@ finite_or_not = hnp.arrays(
 def test_shown_values_fit_into_json_and_keep_their_value(array: Any) -> None:
     found = json.loads(json.dumps(plain(array), allow_nan=False))
     assert np.array_equal(np.array(found, dtype=array.dtype), array, equal_nan=array.dtype.kind == "f")
+
+
+@given(st.data())
+def test_the_telling_part_of_a_large_array_holds_its_largest_error(data: st.DataObject) -> None:
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=4, max_side=40))
+    index = st.tuples(*[st.integers(0, n - 1) for n in shape])
+    worst = data.draw(st.lists(index, min_size=1, max_size=5))
+    expected = np.arange(float(np.prod(shape))).reshape(shape)
+    obtained = expected + 0.5
+    part = telling_part(obtained, expected, worst)
+    assert part["shape"] == list(shape) and tuple(part["at"]) == worst[0][:-2]
+    (top, left), shown = part["first"], np.array(part["expected"])
+    rows, columns = shown.shape
+    assert rows <= PART[0] and columns <= PART[1]
+    place = worst[0][-2:] if len(shape) > 1 else (0, *worst[0])
+    assert top <= place[0] < top + rows and left <= place[1] < left + columns
+    assert shown[place[0] - top, place[1] - left] == expected[worst[0]]
+    assert np.array_equal(np.array(part["obtained"]), shown + 0.5)
 
 
 @given(finite_or_not, st.sampled_from(["c", "fortran", "strided"]))

@@ -113,6 +113,93 @@ def test_a_students_pack_says_that_hidden_checks_were_not_run(student_pack: Pack
     assert result.message == "All visible checks passed; hidden checks were not run here."
 
 
+def test_a_record_says_whether_hidden_checks_were_left_out(pack: Pack, student_pack: Pack) -> None:
+    assert result_of(pack).exercise["student"] is False
+    wrong = result_of(student_pack, KNOWN["no_factor"])
+    assert wrong.exercise["student"] is True
+    assert " visible checks passed" in wrong.message
+
+
+def test_the_broken_clauses_demands_are_in_the_record(pack: Pack) -> None:
+    assert result_of(pack).demands == {}
+    result = result_of(pack, lambda x, w, factor: factor * (x @ w) / (1 + (x * x).mean()))
+    broken = {c.clause for c in result.cases if c.failed}
+    assert result.demands == {n: c["text"] for n, c in pack.exercise.clauses.items() if n in broken}
+    assert result.for_student().demands == result.demands
+
+
+SOURCE = "import torch\n\n\ndef row_scale(x, w, factor):\n    y = x\n    return torch.softmax(y)\n"
+
+
+def test_the_lines_of_findings_and_tracebacks_are_in_the_record(pack: Pack) -> None:
+    done = execution(pack, right_answer, report={"violations": [VIOLATION | {"line": 1}]})
+    failure = Failure("ValueError", "no", (), ((6, "row_scale"),))
+    steps = {k: list(v) for k, v in done.steps.items()}
+    steps["public"][0] = StepOutcome("raised", failure=failure)
+    run = dataclasses.replace(done, steps=steps)
+    result = judge(context(pack, source=SOURCE), run)
+    assert [line.number for line in result.excerpt] == [1, 2, 3, 4, 5, 6, 7]
+    assert result.excerpt[5].text == "    return torch.softmax(y)"
+    # Without the text, and where nothing refers to it, there are none.
+    assert judge(context(pack), run).excerpt == ()
+    assert judge(context(pack, source=SOURCE), execution(pack, right_answer)).excerpt == ()
+
+
+@pytest.mark.parametrize(
+    ("load", "report", "traceback", "lines"),
+    [
+        (None, {"syntax_error": {"line": 4, "column": 1, "message": "no"}}, [[4, ""]], [2, 3, 4, 5, 6]),
+        (
+            LoadOutcome("raised", failure=Failure("SyntaxError", "no (a.py, line 5)", line=5)),
+            {},
+            [[5, ""]],
+            [3, 4, 5, 6, 7],
+        ),
+        (
+            LoadOutcome("raised", failure=Failure("KeyError", "'a'", frames=((1, "<module>"), (6, "f")))),
+            {},
+            [[1, "<module>"], [6, "f"]],
+            [1, 2, 3, 4, 5, 6, 7],
+        ),
+    ],
+    ids=["not_python", "not_python_here", "raises"],
+)
+def test_where_loading_ended_is_in_the_record(
+    pack: Pack, load: LoadOutcome | None, report: Any, traceback: Any, lines: list[int]
+) -> None:
+    result = judge(context(pack, source=SOURCE), Execution(report=report, load=load, steps={}))
+    assert result.status == "not_loadable"
+    assert result.loading["traceback"] == traceback
+    assert result.loading["exception"].partition(":")[0] in ("SyntaxError", "KeyError")
+    assert [line.number for line in result.excerpt] == lines
+
+
+def test_a_hint_of_another_clause_than_the_mistakes_is_left_out(stepped: Pack) -> None:
+    hinted = dataclasses.replace(
+        stepped, cases=tuple(dataclasses.replace(c, hint=f"hint {c.id}") for c in stepped.cases)
+    )
+    result = result_of(hinted, KNOWN["no_factor"])
+    clauses = result.diagnosed_clauses()
+    assert clauses
+    shown = {c.clause: bool(c.hint) for c in result.cases if c.failed}
+    assert shown == {clause: clause in clauses for clause in shown}
+    assert set(shown.values()) == {True, False}
+    # The checks of that clause come first, and have the details.
+    assert result.broken_clauses()[0] in clauses
+
+
+def test_a_hint_stays_off_where_calls_of_several_clauses_give_no_answer() -> None:
+    names = ("rows", "b", "c")
+    cases = [case(id=f"c{n}", hint="h", clause=names[n % 3], steps=(0,)) for n in range(6)]
+    raised = StepOutcome("raised", failure=Failure("ValueError", "no"))
+    run = Execution(report={}, load=LOADED, steps={"public": [raised]})
+    titles = {name: {"title": name, "text": ""} for name in names}
+    for some, hint in ((cases, ""), (cases[:2], "h")):
+        pack = pack_of(*some, expected={c.id: GOOD for c in some})
+        pack = dataclasses.replace(pack, exercise=dataclasses.replace(EXERCISE, clauses=titles))
+        assert {c.hint for c in judge(context(pack), run).cases} == {hint}
+
+
 def test_a_wrong_submission_loses_its_cases_and_is_told_the_first_clause(pack: Pack) -> None:
     result = result_of(pack, lambda x, w, factor: factor * (x @ w) / (1 + (x * x).mean()))
     assert result.status == "failed"
