@@ -26,7 +26,7 @@ from grader.report.figures import number, plural, points, short_digest
 from grader.report.safe import safe
 from grader.report.submission_view import TEACHER_FACTOR, Memo, submission_view
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
-from grader.report.validation_view import percent, place, validation_view
+from grader.report.validation_view import breakable, percent, place, validation_view
 from grader.result import Result
 from grader.validation import Validation
 
@@ -153,6 +153,7 @@ def _environment() -> Environment:
         number=number,
         points=points,
         articles=markup.articles,
+        breakable=breakable,
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
         hidden_rows=markup.hidden_rows,
