@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from grader.exercise.source import load
+from grader.handout.patterns import read_pattern
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = re.compile(
@@ -61,3 +62,10 @@ def test_the_policies_of_a_course_that_docs_show_fit_the_exercise(tmp_path: Path
     source = load(path.parent)
     assert source.exercise.grading is not None and source.exercise.grading.late is not None
     assert source.digest  # nothing of it is a fault
+
+
+def test_the_pattern_that_docs_show_is_one() -> None:
+    page = (ROOT / "docs" / "exercise.md").read_text("utf-8")
+    (text,) = re.findall(r"^```pattern\n(.*?)^```$", page, re.M | re.S)
+    one = read_pattern(text)
+    assert one.verdict == "not asked for" and [sum(row) for row in one.cells] == [1, 2, 3]
