@@ -69,7 +69,7 @@ class Checked:
         from grader.report.terminal import check_report, show
 
         text = io.StringIO()
-        show(Console(file=text, width=100, color_system=None), check_report(self._full))
+        show(Console(file=text, width=100, color_system=None, force_jupyter=False), check_report(self._full))
         return text.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ class Graded(Sequence[Result]):
 
         text = io.StringIO()
         summary = batch_summary(self._results, self._seconds, self.ran, self.rejudged)
-        show(Console(file=text, width=100, color_system=None), summary)
+        show(Console(file=text, width=100, color_system=None, force_jupyter=False), summary)
         return text.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:
