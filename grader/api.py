@@ -71,7 +71,8 @@ class Checked:
         from grader.report.terminal import check_report, show
 
         text = io.StringIO()
-        show(Console(file=text, width=100, color_system=None), check_report(self._full, checks=self._checks))
+        terminal = Console(file=text, width=100, color_system=None, force_jupyter=False)
+        show(terminal, check_report(self._full, checks=self._checks))
         return text.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:
@@ -166,7 +167,7 @@ class Graded(Sequence[Result]):
 
         text = io.StringIO()
         summary = batch_summary(self._results, self._seconds, self.ran, self.rejudged)
-        show(Console(file=text, width=100, color_system=None), summary)
+        show(Console(file=text, width=100, color_system=None, force_jupyter=False), summary)
         return text.getvalue().rstrip("\n")
 
     def __repr__(self) -> str:

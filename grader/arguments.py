@@ -435,8 +435,8 @@ def build_parser() -> Parser:
         "release",
         _lazily("release", "release"),
         "Write what a student gets: statement page, starter, notebook, checks and instructions.",
-        "A hand-out that is there already is renewed; a file that was edited is kept, and said. "
-        "Needs the notebooks extra.",
+        "A hand-out that is there already is renewed, unless somebody edited a file of it. Needs the "
+        "notebooks extra.",
     )
     given.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
     given.add_argument(

@@ -55,6 +55,17 @@ def test_a_file_gets_the_record_of_the_command(root: Path, folder: Path) -> None
     assert checked.result.view == "student"
 
 
+def test_in_jupyter_the_text_is_the_text_and_nothing_else_is_shown(
+    root: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked = package.check(folder / "bob.py", root=root)
+    plain = str(checked)
+    # There, rich would show what it writes by itself, and leave the text empty.
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert str(checked) == plain != ""
+    assert capsys.readouterr().out == ""
+
+
 def test_it_prints_the_report_of_the_command(root: Path, folder: Path) -> None:
     checked = package.check(folder / "bob.py", root=root)
     shown = grader("check", folder / "bob.py", "--root", root, cwd=folder, COLUMNS="100").out

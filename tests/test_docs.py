@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from grader.exercise.source import load
+from grader.handout.patterns import read_pattern
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = re.compile(
@@ -74,3 +75,10 @@ def test_the_policy_that_docs_show_bans_what_it_says(tmp_path: Path) -> None:
     (record,) = json.loads(run(tmp_path, "check", "mine.py", "--json").stdout)
     (violation,) = record["policy"]["violations"]
     assert (violation["rule"], violation["line"], record["score"]) == ("mean", 2, 0.0)
+
+
+def test_the_pattern_that_docs_show_is_one() -> None:
+    page = (ROOT / "docs" / "exercise.md").read_text("utf-8")
+    (text,) = re.findall(r"^```pattern\n(.*?)^```$", page, re.M | re.S)
+    one = read_pattern(text)
+    assert one.verdict == "not asked for" and [sum(row) for row in one.cells] == [1, 2, 3]

@@ -25,6 +25,17 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch, _no_cache_of_the_user: None) -> None:
+    """Packs take long to make, and all tests here look at the same ones."""
+    monkeypatch.setenv("GRADER_CACHE", str(cache))
+
+
+@pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built as scripts/release.sh builds it, from a copy of the files under version control."""
     folder = tmp_path_factory.mktemp("release")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.errors import GraderError
@@ -53,25 +53,35 @@ def resolve_pack(
 
 
 def _beside(exercise: str | None, paths: Sequence[Path]) -> packs.Pack | None:
-    """The pack of a hand-out: in the folder of what is checked, else in the current folder.
+    """The pack of a hand-out: in the folders of what is checked, else in the current folder.
 
-    A pack with hidden cases is none of a hand-out, so it must be named. Of several the one with the name of
-    the file is meant.
+    A pack with hidden cases is none of a hand-out, so it must be named. Of several in a folder the one with
+    the name of the file is meant.
     """
-    for path in (*paths, Path()):
-        folder = path if path.is_dir() else path.parent
-        found = {one.stem: one for one in sorted(folder.glob("*.pack")) if one.is_file()}
-        if exercise is not None:
-            found = {name: one for name, one in found.items() if name == exercise}
-        elif path.stem in found:
-            found = {path.stem: found[path.stem]}
-        loaded = {name: pack for name, one in found.items() if (pack := _student_pack(one)) is not None}
-        if len(loaded) > 1:
-            names = ", ".join(f"{name}.pack" for name in loaded)
-            raise GraderError(f"there are several packs in {folder}: {names}; name one with --exercise")
-        if loaded:
-            return next(iter(loaded.values()))
+    for places in (paths, [Path()]):
+        found: dict[str, tuple[Path, packs.Pack]] = {}
+        for path in places:
+            for file, pack in _student_packs(exercise, path):
+                found.setdefault(pack.id, (file, pack))
+        if len(found) > 1:
+            names = ", ".join(str(file) for file, _ in found.values())
+            raise GraderError(f"there are several packs: {names}; name one with --exercise")
+        if found:
+            return next(iter(found.values()))[1]
     return None
+
+
+def _student_packs(exercise: str | None, path: Path) -> Iterator[tuple[Path, packs.Pack]]:
+    """The students' packs in a folder, or in that of a file, which may be meant."""
+    folder = path if path.is_dir() else path.parent
+    files = {one.stem: one for one in sorted(folder.glob("*.pack")) if one.is_file()}
+    name = exercise if exercise is not None else path.stem
+    if exercise is not None or name in files:
+        files = {name: files[name]} if name in files else {}
+    for file in files.values():
+        pack = _student_pack(file)
+        if pack is not None:
+            yield file, pack
 
 
 def _student_pack(path: Path) -> packs.Pack | None:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from grader.errors import ExerciseError, GraderError, Problem
 from grader.exercise import pack as packs
 from grader.exercise.cache import write_atomically
-from grader.exercise.pack import Pack
+from grader.exercise.cached import cached_pack
 from grader.exercise.source import ExerciseSource, PlacedCase
 from grader.handout.notebook import notebook_text
 from grader.handout.page import Requirement, page_of
@@ -36,28 +36,27 @@ class Handout:
     Attributes:
         name: The exercise.
         files: The content of each file by its name; the last one lists the digests of the others.
-        hidden: How many checks are kept back.
+        cases: How many cases it has.
+        hidden: How many are kept back.
     """
 
     name: str
     files: Mapping[str, bytes]
+    cases: int
     hidden: int
 
 
-def make(source: ExerciseSource, pack: Pack, wheel: Path | None = None) -> Handout:
+def make(source: ExerciseSource, wheel: Path | None = None) -> Handout:
     """The hand-out of an exercise.
 
     Args:
         source: The exercise.
-        pack: Its student's pack.
         wheel: A wheel of the grader, to be handed out too.
 
     Raises:
         GraderError: Something of the exercise is missing or at fault, or ``wheel`` is no wheel of the grader.
         ExerciseError: The statement holds what would not work, or tells of hidden cases.
     """
-    if not pack.student:
-        raise ValueError("expected a student's pack")
     exercise = source.exercise
     name = source.name
     statement = load_statement(source)
@@ -72,17 +71,20 @@ def make(source: ExerciseSource, pack: Pack, wheel: Path | None = None) -> Hando
         "hidden": bool(hidden),
     }
     _tells_nothing(statement, starter, hidden)
+    carried = {wheel.name: _wheel(wheel)} if wheel is not None else {}
+    notebook = notebook_text(name, exercise.entry, pieces(statement), code)
+    # Last, as it may take half a minute to make.
+    pack = cached_pack(source.root, name, student=True)
     files = {
+        README: _readme(source, wheel, bool(hidden)).encode(),
         PAGE: page_of(statement, requirements, facts).encode(),
         f"{name}.py": starter.encode(),
-        f"{name}.ipynb": notebook_text(name, exercise.entry, pieces(statement), code).encode(),
+        f"{name}.ipynb": notebook.encode(),
         f"{name}.pack": pack.data,
+        **carried,
     }
-    if wheel is not None:
-        files[wheel.name] = _wheel(wheel)
-    files = {README: _readme(source, wheel, bool(hidden)).encode(), **files}
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {file}\n" for file, data in files.items())
-    return Handout(name, {**files, SUMS: sums.encode()}, len(hidden))
+    return Handout(name, {**files, SUMS: sums.encode()}, len(pack.cases), len(hidden))
 
 
 # --- Writing --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from grader.report.figures import number, plural, points, short_digest
 from grader.report.safe import safe
 from grader.report.submission_view import TEACHER_FACTOR, Memo, submission_view
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
-from grader.report.validation_view import percent, place, validation_view
+from grader.report.validation_view import breakable, percent, place, validation_view
 from grader.result import Result
 from grader.validation import Validation
 
@@ -174,6 +174,7 @@ def _environment() -> Environment:
         points=points,
         articles=markup.articles,
         broken=_broken,
+        breakable=breakable,
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
         exception=markup.exception,

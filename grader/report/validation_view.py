@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from grader.report.kill_map import Column, KillMap, Row, kill_map
 from grader.report.margin_plot import margin_items, margin_scale, poorest_first
-from grader.validation import CaseInfo, CaseSet, MistakeInfo, Validation
+from grader.report.safe import safe_line
+from grader.validation import CaseInfo, CaseSet, MistakeInfo, Validation, Weakness
 
 # Longer lists are folded, never cut.
 SHOWN = 12
@@ -119,7 +122,7 @@ def validation_view(validation: Validation) -> dict[str, Any]:
         "matrix": matrix,
         "public": validation.public.matrix.summary(),
         "share": matrix["killed"] / matrix["mistakes"] if matrix["mistakes"] else 0.0,
-        "codes": Counter(w.code for w in validation.weaknesses).most_common(),
+        "codes": _by_code(validation.weaknesses),
         "map": _map(validation, names),
         "operators": _operators(validation),
         "survivors": [s for s in survivors if s.fate != "equivalent"],
@@ -136,6 +139,19 @@ def validation_view(validation: Validation) -> dict[str, Any]:
             ("Public cases alone", validation.public.smallest_set, len(validation.public.matrix.cases)),
         ],
     }
+
+
+def _by_code(weaknesses: Iterable[Weakness]) -> list[tuple[str, list[Weakness]]]:
+    """The weaknesses of each kind, the most frequent first."""
+    found: dict[str, list[Weakness]] = {}
+    for one in weaknesses:
+        found.setdefault(one.code, []).append(one)
+    return sorted(found.items(), key=lambda pair: -len(pair[1]))
+
+
+def breakable(text: str) -> Markup:
+    """A path on one line, which may be broken where the name of a folder ends."""
+    return Markup(safe_line(text, 300).replace("/", Markup("/<wbr>")))
 
 
 def place(file: str, line: int) -> str:

@@ -8,6 +8,7 @@ import pytest
 from support.small import write_exercise
 
 from grader.errors import GraderError
+from grader.exercise import pack as packs
 from grader.exercise import resolve, roots
 from grader.exercise.pack import Pack
 from grader.exercise.resolve import resolve_pack
@@ -204,14 +205,28 @@ def test_a_pack_with_hidden_cases_must_be_named(outside: Path, pack: Pack) -> No
     assert resolve_pack("row_scale.pack").id == pack.id
 
 
+def another(pack: Pack) -> bytes:
+    """The bytes of the same pack with another title, as long as its own."""
+    title = pack.exercise.title.encode()
+    assert pack.data.count(title) == 1
+    return pack.data.replace(title, title[::-1])
+
+
 def test_of_several_the_one_with_the_files_name_is_meant(bundle: Path, student_pack: Pack) -> None:
-    (bundle / "other.pack").write_bytes(student_pack.data)
-    assert resolve_pack(None, beside=[bundle / "other.py"]).id == student_pack.id
-    with pytest.raises(
-        GraderError,
-        match=r"several packs in .*bundle: other\.pack, row_scale\.pack; name one with --exercise",
-    ):
-        resolve_pack(None, beside=[bundle / "mine.py"])
+    (bundle / "other.pack").write_bytes(another(student_pack))
+    for name in ("other", "row_scale"):
+        expected = packs.load(bundle / f"{name}.pack").id
+        assert resolve_pack(None, beside=[bundle / f"{name}.py"]).id == expected
+        assert resolve_pack(name, beside=[bundle / "mine.py"]).id == expected
+    several = r"several packs: .*other\.pack, .*row_scale\.pack; name one with --exercise"
+    for paths in (["mine.py"], ["other.py", "row_scale.py"]):
+        with pytest.raises(GraderError, match=several):
+            resolve_pack(None, beside=[bundle / path for path in paths])
+
+
+def test_copies_of_one_pack_are_one(bundle: Path, student_pack: Pack) -> None:
+    (bundle / "copy.pack").write_bytes(student_pack.data)
+    assert resolve_pack(None, beside=[bundle / "mine.py"]).id == student_pack.id
 
 
 def test_files_of_other_programs_are_passed_over(bundle: Path, student_pack: Pack) -> None:

@@ -280,12 +280,15 @@ def test_no_text_of_a_record_can_become_markup(text: str) -> None:
 
 
 def test_every_weakness_is_told_with_its_place_code_and_message() -> None:
-    text = Page(validation_page(WEAK)).text
-    assert "3 weaknesses found" in text
+    page = Page(validation_page(WEAK))
+    text = page.text
+    assert "3 weaknesses found" in text and "#weaknesses" in page.values("href")
     for weakness in WEAK.weaknesses:
         for told in (f"{weakness.file}:{weakness.line}", weakness.code, weakness.message):
             assert told in text
-    assert "2 mistake_survives, 1 case_kills_nothing" in " ".join(text.split())
+    plain = " ".join(text.split())
+    often, seldom = plain.index("✗ mistake_survives 2 places"), plain.index("✗ case_kills_nothing 1 place ")
+    assert often < plain.index("causal_again: no case") < seldom < plain.index("kept: nothing fails it")
     assert "Weaknesses" not in Page(validation_page(RECORDS["sound"])).text
 
 
