@@ -51,14 +51,14 @@ const soft = (text) => make("span", { className: "soft" }, text);
 const broken = (text) => text.split(/(?<=[_.-])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 const cells = {
   name: (row) => make("th", { scope: "row" }, link("teacher", row, make("bdi", {}, ...broken(name(row))))),
-  id: (row) => make("td", {}, link("students", row, ...broken(id(row)))),
+  id: (row) => make("td", { className: "id" }, link("students", row, ...broken(id(row)))),
   undefined: (row) => make("td", {}, link("students", row, "student’s")),
   status: (row) => make("td", { className: tones[data.status[row]] }, `${signs[data.status[row]]} ${columns.status(row)}`),
   score: (row) => make("td", { className: "n" }, points(data.score[row])),
   reason: (row) => make("td", {}, reason(row), ...(adjusted(row) ? [" ", soft(adjusted(row))] : [])),
   failed: (row) => make("td", { className: "n" }, ...(data.judged[row] ? [`${data.failed[row]} `, soft(`/ ${data.judged[row]}`)] : ["–"])),
   policy: (row) => make("td", { className: tones[data.policy[row]] ?? "" }, (signs[data.policy[row]] ?? "") + data.policy[row]),
-  handed_in: (row) => make("td", {}, data.handed_in[row]),
+  handed_in: (row) => make("td", { className: "when" }, data.handed_in[row]),
   seconds: (row) => make("td", { className: "n" }, data.seconds[row].toFixed(3)),
 };
 
@@ -217,7 +217,7 @@ function update(first = 0) {
 function show(wanted) {
   Object.assign(view, nothing, wanted);
   update();
-  at("submissions").focus({ preventScroll: true });
+  at("table").parentElement.focus({ preventScroll: true });
   at("submissions").scrollIntoView();
 }
 for (const [key, control] of Object.entries(controls)) {
@@ -229,9 +229,10 @@ for (const [key, control] of Object.entries(controls)) {
 at("reset").addEventListener("click", () => {
   Object.assign(view, nothing);
   update();
-  (controls.words ?? at("submissions")).focus();
+  controls.words.focus();
 });
 at("filters").hidden = false;
+at("state").hidden = false;
 for (const key of ["group", "clause", "case"]) {
   for (const one of document.querySelectorAll(`button[data-${key}]`)) {
     one.hidden = false;
@@ -287,6 +288,14 @@ for (const copy of document.querySelectorAll("button.copy")) {
   });
 }
 
-// Paper can't turn pages.
-addEventListener("beforeprint", () => fill(shown));
-addEventListener("afterprint", () => turn(view.first));
+// Paper can't turn pages, nor unfold what is folded.
+let opened = [];
+addEventListener("beforeprint", () => {
+  fill(shown);
+  opened = [...document.querySelectorAll("details:not([open])")];
+  for (const part of opened) part.open = true;
+});
+addEventListener("afterprint", () => {
+  turn(view.first);
+  for (const part of opened) part.open = false;
+});
