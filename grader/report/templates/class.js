@@ -239,6 +239,21 @@ for (const key of ["group", "clause", "case"]) {
     one.addEventListener("click", () => show({ [key]: one.dataset[key] }));
   }
 }
+// Names that the page itself has no room for; of very many the table is the place.
+const MOST_NAMES = 100;
+for (const group of document.querySelectorAll("details[data-rest]")) {
+  group.addEventListener("toggle", () => {
+    const rest = group.querySelector("p > .soft:last-child");
+    const [, members, told] = data.groups[group.dataset.rest];
+    const given = group.querySelectorAll("p > a").length;
+    rest.before(...members.slice(given, MOST_NAMES).flatMap((row, number) => {
+      const said = told[given + number];
+      return [", ", link("teacher", row, make("bdi", {}, name(row))), ...(said ? [" ", soft(said)] : [])];
+    }));
+    if (members.length <= MOST_NAMES) rest.remove();
+    else rest.textContent = `and ${members.length - MOST_NAMES} more`;
+  }, { once: true });
+}
 for (const bar of document.querySelectorAll("#bars li")) {
   const made = button("", () => show({ low: bar.dataset.low, high: bar.dataset.high }));
   made.append(...bar.childNodes);
