@@ -9,7 +9,8 @@ from grader.report.texts import clean, one_line
 from grader.result import SubmissionInfo
 from grader.summary import Summary
 
-MAX_NAMES = 20
+# So many are in the page itself; the script shows the others when somebody asks.
+MAX_NAMES = 5
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,15 @@ class Group:
 
 
 class Groups:
-    """All groups of a page. ``listed`` is each one's label and the rows of its members."""
+    """All groups of a page.
+
+    Attributes:
+        listed: Of each its label, the rows of its members, and what is said of each beside the name, which is
+            empty where nothing is said of anybody.
+    """
 
     def __init__(self) -> None:
-        self.listed: list[tuple[str, list[int]]] = []
+        self.listed: list[tuple[str, list[int], list[str]]] = []
 
     def add(self, label: str, rows: Sequence[int], named: Iterable[Who]) -> Group:
         """Another group.
@@ -76,8 +82,9 @@ class Groups:
         Args:
             label: What its members have in common, for the line above the table.
             rows: The members' places in the table.
-            named: The same members, in this order; as many are asked for as the page names.
+            named: The same members, in this order.
         """
-        first = [one for _, one in zip(range(MAX_NAMES), named, strict=False)]
-        self.listed.append((one_line(label, 200), list(rows)))
-        return Group(len(self.listed) - 1, first, len(rows))
+        members = list(named)
+        told = [one.told for one in members]
+        self.listed.append((one_line(label, 200), list(rows), told if any(told) else []))
+        return Group(len(self.listed) - 1, members[:MAX_NAMES], len(rows))

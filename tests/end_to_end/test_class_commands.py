@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 import sqlite3
 import zipfile
@@ -21,6 +22,7 @@ from support.lms import MadeClass, Student, make, write
 from support.small import RIGHT, WRONG, freeze_exercise, write_exercise
 
 from grader.gradebook.journal import Gradebook
+from grader.gradebook.lock import hold
 from grader.result import SubmissionInfo
 
 Row = dict[str, str]
@@ -514,6 +516,26 @@ def test_an_export_of_a_class_that_is_not_all_graded_says_so(home: Path, out: Pa
     page = (out / "index.html").read_text("utf-8")
     assert "Not all are graded yet" in page and "1 submission waits for a result" in page
     assert "Zoë Absent" not in page
+
+
+def test_an_export_is_on_the_class_page_at_once_where_it_lies_in_its_folder(
+    home: Path, out: Path, tmp_path: Path
+) -> None:
+    def links() -> list[str]:
+        return re.findall(r'href="(exports/[^"]*)"', (out / "index.html").read_text("utf-8"))
+
+    assert links() == []
+    assert grader("export", out, "--format", "junit", "--out", tmp_path / "away", cwd=home).status == 0
+    assert links() == []
+    assert grader("export", out, "--format", "csv", cwd=home).status == 0
+    (link,) = links()
+    assert (out / link).is_file()
+    with hold(out, "a test"):
+        done = grader("export", out, "--format", "jsonl", cwd=home)
+    assert done.status == 0 and "does not list this export yet" in done.err.replace("\n", " ")
+    assert links() == [link]
+    assert grader("report", out, cwd=home).status == 0
+    assert len(links()) == 2 and all((out / one).is_file() for one in links())
 
 
 def test_a_second_run_without_the_class_list_says_what_that_means(

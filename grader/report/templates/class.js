@@ -51,14 +51,14 @@ const soft = (text) => make("span", { className: "soft" }, text);
 const broken = (text) => text.split(/(?<=[_.-])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 const cells = {
   name: (row) => make("th", { scope: "row" }, link("teacher", row, make("bdi", {}, ...broken(name(row))))),
-  id: (row) => make("td", {}, link("students", row, ...broken(id(row)))),
+  id: (row) => make("td", { className: "id" }, link("students", row, ...broken(id(row)))),
   undefined: (row) => make("td", {}, link("students", row, "student’s")),
   status: (row) => make("td", { className: tones[data.status[row]] }, `${signs[data.status[row]]} ${columns.status(row)}`),
   score: (row) => make("td", { className: "n" }, points(data.score[row])),
   reason: (row) => make("td", {}, reason(row), ...(adjusted(row) ? [" ", soft(adjusted(row))] : [])),
   failed: (row) => make("td", { className: "n" }, ...(data.judged[row] ? [`${data.failed[row]} `, soft(`/ ${data.judged[row]}`)] : ["–"])),
   policy: (row) => make("td", { className: tones[data.policy[row]] ?? "" }, (signs[data.policy[row]] ?? "") + data.policy[row]),
-  handed_in: (row) => make("td", {}, data.handed_in[row]),
+  handed_in: (row) => make("td", { className: "when" }, data.handed_in[row]),
   seconds: (row) => make("td", { className: "n" }, data.seconds[row].toFixed(3)),
 };
 
@@ -217,7 +217,7 @@ function update(first = 0) {
 function show(wanted) {
   Object.assign(view, nothing, wanted);
   update();
-  at("submissions").focus({ preventScroll: true });
+  at("table").parentElement.focus({ preventScroll: true });
   at("submissions").scrollIntoView();
 }
 for (const [key, control] of Object.entries(controls)) {
@@ -229,14 +229,30 @@ for (const [key, control] of Object.entries(controls)) {
 at("reset").addEventListener("click", () => {
   Object.assign(view, nothing);
   update();
-  (controls.words ?? at("submissions")).focus();
+  controls.words.focus();
 });
 at("filters").hidden = false;
+at("state").hidden = false;
 for (const key of ["group", "clause", "case"]) {
   for (const one of document.querySelectorAll(`button[data-${key}]`)) {
     one.hidden = false;
     one.addEventListener("click", () => show({ [key]: one.dataset[key] }));
   }
+}
+// Names that the page itself has no room for; of very many the table is the place.
+const MOST_NAMES = 100;
+for (const group of document.querySelectorAll("details[data-rest]")) {
+  group.addEventListener("toggle", () => {
+    const rest = group.querySelector("p > .soft:last-child");
+    const [, members, told] = data.groups[group.dataset.rest];
+    const given = group.querySelectorAll("p > a").length;
+    rest.before(...members.slice(given, MOST_NAMES).flatMap((row, number) => {
+      const said = told[given + number];
+      return [", ", link("teacher", row, make("bdi", {}, name(row))), ...(said ? [" ", soft(said)] : [])];
+    }));
+    if (members.length <= MOST_NAMES) rest.remove();
+    else rest.textContent = `and ${members.length - MOST_NAMES} more`;
+  }, { once: true });
 }
 for (const bar of document.querySelectorAll("#bars li")) {
   const made = button("", () => show({ low: bar.dataset.low, high: bar.dataset.high }));
@@ -287,6 +303,14 @@ for (const copy of document.querySelectorAll("button.copy")) {
   });
 }
 
-// Paper can't turn pages.
-addEventListener("beforeprint", () => fill(shown));
-addEventListener("afterprint", () => turn(view.first));
+// Paper can't turn pages, nor unfold what is folded.
+let opened = [];
+addEventListener("beforeprint", () => {
+  fill(shown);
+  opened = [...document.querySelectorAll("details:not([open])")];
+  for (const part of opened) part.open = true;
+});
+addEventListener("afterprint", () => {
+  turn(view.first);
+  for (const part of opened) part.open = false;
+});

@@ -63,7 +63,7 @@ if (heat) {
       }
     });
     shades.forEach((path, shade) => path.setAttribute("d", paths[shade]));
-    at("cell").textContent = "";
+    at("cell").textContent = wide > 1 ? `Each column stands for ${wide} submissions.` : "";
     cursor.setAttribute("visibility", "hidden");
     here = { row: 0, column: 0 };
     if (table.open) tell(0);
@@ -114,7 +114,7 @@ if (heat) {
     event.preventDefault();
   });
   at("rows").append(...shownClauses.map((clause) =>
-    make("li", {}, button(data.clauses[clause], () => show({ clause: String(clause) }), { title: data.clauses[clause] }))));
+    make("li", {}, button(data.clauses[clause], () => show({ clause: String(clause) })))));
   at("order").addEventListener("change", () => { order = at("order").value; draw(); });
 
   // --- The same as a table, made when somebody opens it ------------------------------------------

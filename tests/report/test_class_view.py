@@ -154,7 +154,8 @@ def test_what_the_parts_of_a_page_count_adds_up(kinds: list[str]) -> None:
     parts += [group for _, group in view["alike"]["rows"]]
     assert sorted(group.number for group in parts) == list(range(len(data["groups"])))
     for group in parts:
-        _, members = data["groups"][group.number]
+        _, members, told = data["groups"][group.number]
+        assert [one.told for one in group.first] == (told or [""] * len(members))[: len(group.first)]
         assert len(members) == group.count == len(set(members))
         assert [one.href for one in group.first] == [data["href"][at] for at in members][: len(group.first)]
 
@@ -226,7 +227,7 @@ def test_a_mistake_of_a_whole_class_names_the_first_who_have_it() -> None:
     one = KINDS["diagnosed"]
     records = [replace(one, submission=replace(one.submission, id=f"s{n}")) for n in range(50)]
     _, found = table(Page(class_page(records)), "Mistake")
-    assert found[2] == "50" and "and 30 more" in found[3]
+    assert found[2] == "50" and "and 45 more" in found[3]
 
 
 def test_submissions_that_fail_alike_are_named_by_their_mistake_else_by_clauses() -> None:
@@ -307,7 +308,7 @@ def test_two_records_of_the_same_id_are_two_rows() -> None:
     records = [KINDS["failing"], KINDS["diagnosed"]]
     assert records[0].submission.id == records[1].submission.id
     data = data_of(class_page(records))
-    assert len(data["href"]) == 2 and ["Same file", [0, 1]] in data["groups"]
+    assert len(data["href"]) == 2 and ["Same file", [0, 1], []] in data["groups"]
 
 
 def test_packs_with_other_cases_stand_over_the_same_columns() -> None:

@@ -1,0 +1,291 @@
+"""The class page in a browser: filtering, sorting and paging by keyboard and mouse, and what it tells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+from samples import HOSTILE, class_of, every_kind, info
+
+from grader.report.class_table import ROWS_SHOWN
+from grader.report.html import class_page
+
+RECORDS = [
+    *class_of(120),
+    *[replace(r, submission=info(f"Kind {k}", f"kind-{k}")) for k, r in every_kind().items()],
+]
+TOTAL = len(RECORDS)
+
+
+class Looker:
+    """Opens pages and notes what they must not do."""
+
+    def __init__(self, browser: Any, folder: Path) -> None:
+        self.browser, self.folder = browser, folder
+        self.noticed: list[str] = []
+
+    def open(self, source: str, *, width: int = 1280, script: bool = True) -> Page:
+        path = self.folder / "page0.html"
+        path.write_text(source, "utf-8")
+        page: Page = self.browser.new_page(
+            viewport={"width": width, "height": 900}, java_script_enabled=script
+        )
+        page.on("console", lambda message: self.noticed.append(message.text))
+        page.on("pageerror", lambda error: self.noticed.append(str(error)))
+        page.on("dialog", lambda dialog: self.noticed.append(dialog.message))
+        page.on(
+            "request",
+            lambda made: made.url.startswith(path.as_uri()) or self.noticed.append(made.url),
+        )
+        page.goto(path.as_uri())
+        return page
+
+
+@pytest.fixture
+def looker(tmp_path: Path) -> Iterator[Looker]:
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        pytest.skip("no Chromium was found")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        looking = Looker(browser, tmp_path)
+        yield looking
+        browser.close()
+    assert looking.noticed == []
+
+
+def rows(page: Page) -> list[list[str]]:
+    """The texts of the table's rows."""
+    found: list[list[str]] = page.locator("#table tbody").evaluate(
+        "(body) => [...body.rows].map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
+    )
+    return found
+
+
+def column(page: Page, title: str) -> list[str]:
+    """The texts of one column."""
+    heads = page.locator("#table thead th").all_inner_texts()
+    at = [head.split("\n")[0].strip() for head in heads].index(title)
+    return [row[at] for row in rows(page)]
+
+
+def told(page: Page) -> str:
+    return page.locator("#shown").inner_text()
+
+
+@pytest.fixture(scope="module")
+def source() -> str:
+    return class_page(RECORDS)
+
+
+def test_scripts_show_the_same_rows_as_the_page_without(looker: Looker, source: str) -> None:
+    without = rows(looker.open(source, script=False))
+    assert len(without) == ROWS_SHOWN
+    assert rows(looker.open(source)) == without
+
+
+def test_sorting_by_keyboard_sorts_all_and_says_so(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    head = page.locator("#table th", has_text="Score")
+    head.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column(page, "Score") == ["20"] * ROWS_SHOWN
+    page.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") == "ascending"
+    scores = [float(score.replace("−", "-")) for score in column(page, "Score")]
+    assert scores == sorted(scores)
+    known = sorted(r.score for r in RECORDS if r.score is not None)
+    assert scores == pytest.approx(known[:ROWS_SHOWN], abs=1e-4)
+    # Whoever has no score stands at the end either way.
+    while page.get_by_role("button", name="Next").first.is_enabled():
+        page.get_by_role("button", name="Next").first.press("Enter")
+    assert column(page, "Score")[-1] == "–"
+    page.locator("#table th", has_text="Name").locator("button").press("Enter")
+    assert page.locator("#table [aria-sort]").count() == 1
+    assert column(page, "Name")[0].startswith("Ada")
+
+
+def test_filters_act_on_all_rows_go_together_and_are_told(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    assert told(page) == f"All {TOTAL} submissions."
+    page.get_by_label("Status").select_option("passed")
+    passed = sum(r.status == "passed" for r in RECORDS)
+    assert told(page) == f"{passed} of {TOTAL} submissions: Full marks."
+    page.get_by_label("Search").press_sequentially("kind SUSP")
+    assert told(page) == f"1 of {TOTAL} submissions: “kind SUSP”; Full marks."
+    assert column(page, "Id") == ["kind-suspicious"]
+    page.get_by_role("button", name="Show all", exact=True).press("Enter")
+    assert told(page) == f"All {TOTAL} submissions."
+    assert page.get_by_label("Search").input_value() == page.get_by_label("Status").input_value() == ""
+    assert page.get_by_label("Search").evaluate("(box) => box === document.activeElement")
+    page.get_by_label("Percent from").fill("50")
+    page.get_by_label("to below").fill("90")
+    percents = [100 * (r.score / r.max_score) for r in RECORDS if r.score is not None]
+    assert told(page).startswith(f"{sum(50 <= one < 90 for one in percents)} of {TOTAL} ")
+    page.get_by_label("Search").fill("no such name")
+    assert rows(page) == [] and told(page).startswith("0 of")
+
+
+def test_what_a_row_of_another_table_counts_is_what_it_shows(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    bars = page.locator("#bars button")
+    for at in range(bars.count()):
+        bar = bars.nth(at)
+        count = int(bar.locator(".unseen").inner_text().split()[0])
+        bar.press("Enter")
+        assert told(page).startswith(f"{count} of {TOTAL} "), bar.inner_text()
+    for place, number in (("#clauses", 1), ("#mistakes", 2), ("#clusters", 2)):
+        for row in page.locator(f"section:has({place}) > .scroll tbody tr").all()[:4]:
+            cell = row.locator("th, td").nth(number).inner_text()
+            row.get_by_role("button", name="Show in the table").press("Enter")
+            assert int(told(page).split()[0]) >= int(cell.split()[0]) > 0
+            if place != "#mistakes":
+                # A mistake counts students, and for some it is one of several explanations.
+                assert told(page).startswith(f"{cell.split()[0]} of {TOTAL} ")
+    for row in page.locator("section:has(#checks) tbody tr").all()[:4]:
+        passed, _, judged = row.locator("td").nth(1).inner_text().split()[:3]
+        row.get_by_role("button").press("Enter")
+        assert told(page).startswith(f"{int(judged) - int(passed)} of {TOTAL} ")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Submissions"
+
+
+def test_pages_of_the_table_hold_everyone_once(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    seen = column(page, "Id")
+    following = page.locator("#pager").get_by_role("button", name="Next")
+    while following.is_enabled():
+        following.press("Enter")
+        seen += column(page, "Id")
+    assert len(seen) == TOTAL and set(seen) >= {r.submission.id for r in RECORDS[:120]}
+    page.get_by_label("Rows on a page").select_option("500")
+    assert len(rows(page)) == TOTAL
+
+
+def test_coming_back_finds_the_table_as_it_was(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.get_by_label("Search").fill("ada")
+    page.locator("#table th", has_text="Seconds").locator("button").click()
+    before, said = rows(page), told(page)
+    page.goto("about:blank")
+    page.go_back()
+    assert (rows(page), told(page)) == (before, said)
+    assert page.get_by_label("Search").input_value() == "ada"
+
+
+@pytest.mark.parametrize(
+    "hash",
+    [
+        "#?group=99999&clause=-1&case=x&status=constructor&sort=__proto__&size=3&first=-7",
+        "#?low=%3Cimg%3E&words=%00%22&first=1e9",
+        "#?%E0%A4%A",
+        "#mistakes",
+    ],
+)
+def test_an_address_that_makes_no_sense_does_no_harm(looker: Looker, source: str, hash: str) -> None:
+    page = looker.open(source)
+    address = page.url.partition("#")[0]
+    page.goto("about:blank")
+    page.goto(address + hash)
+    page.get_by_label("Status").select_option("failed")
+    assert " of " in told(page) and page.locator("#table tbody img").count() == 0
+
+
+def test_the_heat_map_is_read_by_keyboard_and_has_a_table(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    heat = page.get_by_role("application")
+    heat.focus()
+    cell = page.locator("#cell")
+    first = cell.inner_text()
+    assert "Token embeddings:" in first
+    page.keyboard.press("ArrowDown")
+    assert "Position embeddings:" in cell.inner_text()
+    page.keyboard.press("End")
+    assert cell.inner_text() != first
+    name = cell.inner_text().split(", Position")[0]
+    page.keyboard.press("Enter")
+    assert told(page) == f"1 of {TOTAL} submissions: {name}." and column(page, "Name") == [name]
+    # It shows whom the table shows, and so does its table.
+    page.locator("#heat-table summary").press("Enter")
+    lines = page.locator("#heat-table tbody tr")
+    assert lines.count() == 1 and lines.first.locator("th").inner_text() == name
+    page.get_by_role("button", name="Show all", exact=True).click()
+    assert lines.count() == ROWS_SHOWN
+    page.locator("#rows").get_by_role("button", name="Softmax").press("Enter")
+    assert "clause Softmax fails" in told(page)
+
+
+def test_fields_of_the_heat_map_are_as_dark_as_the_table_says(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.get_by_label("Columns by").select_option("table")
+    page.locator("#heat-table summary").click()
+    shades: list[list[int]] = page.evaluate(
+        """() => {
+          const svg = document.querySelector("#map svg");
+          const { width, height } = svg.viewBox.baseVal;
+          const point = (x, y) => Object.assign(svg.createSVGPoint(), { x: x + .5, y: y + .5 });
+          const paths = [...svg.querySelectorAll("path")];
+          return [...Array(Math.min(width, 25)).keys()].map((x) => [...Array(height).keys()].map(
+            (y) => paths.findIndex((path) => path.isPointInFill(point(x, y)))));
+        }"""
+    )
+    figures = page.locator("#heat-table tbody").evaluate(
+        "(body) => [...body.rows].map((row) => [...row.cells].slice(1).map((cell) => cell.textContent))"
+    )
+    assert len(shades) == len(figures) == ROWS_SHOWN
+    for column_of, row in zip(shades, figures, strict=True):
+        for shade, figure in zip(column_of, row, strict=True):
+            if figure == "–":
+                assert shade == -1
+            else:
+                failed, judged = map(int, figure.split(" of "))
+                assert shade == -(-4 * failed // judged)
+
+
+def test_a_class_of_5000_answers_at_once(looker: Looker) -> None:
+    page = looker.open(class_page(class_of(5_000)))
+    assert told(page) == "All 5000 submissions."
+    page.get_by_label("Search").fill("émile stone 49")
+    assert told(page).startswith(f"{len(rows(page))} of 5000") and rows(page)
+    assert all(name.startswith("Émile Stone") and "49" in name for name in column(page, "Name"))
+    page.get_by_label("Search").fill("")
+    assert "Each column stands for 13 submissions." in page.locator("#cell").inner_text()
+
+
+def test_names_are_behind_a_click(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    names = page.locator("section:has(#mistakes) details.who p").first
+    assert not names.is_visible()
+    page.locator("section:has(#mistakes) details.who summary").first.press("Enter")
+    assert names.is_visible()
+    for one in page.locator("details[data-rest]").all():
+        count = int(one.locator("summary").inner_text().split()[0])
+        one.locator("summary").press("Enter")
+        shown = one.locator("a").count()
+        assert shown == min(count, 100)
+        assert (f"and {count - shown} more" in one.inner_text()) == (count > 100)
+    assert page.locator("details[data-rest]").count() > 0
+
+
+def test_hostile_names_stay_texts_when_scripts_write_them(looker: Looker) -> None:
+    records = [replace(r, submission=info(HOSTILE, f"s{k}")) for k, r in enumerate(class_of(60))]
+    page = looker.open(class_page(records), width=390)
+    page.locator("#table th", has_text="Name").locator("button").click()
+    page.locator("#pager").get_by_role("button", name="Next").click()
+    assert page.locator("#table tbody").locator("script, img, b, i").count() == 0
+    assert "<script>" in column(page, "Name")[0]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_printing_shows_all_rows_and_folds_nothing(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert len(rows(page)) == TOTAL and page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert len(rows(page)) == ROWS_SHOWN and page.locator("details[open]").count() == 0
