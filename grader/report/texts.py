@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -29,9 +30,27 @@ _MAX_KEPT = 200
 # What of ASCII is shown as it is.
 _PLAIN = b"\t\n" + bytes(range(0x20, 0x7F))
 
-# Stacked accents grow over the neighbouring lines.
-_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-_STACK = re.compile(f"([{_MARKS}]{{4}})[{_MARKS}]+")
+# Accents stacked one on another grow over the neighbouring lines, and what joins signs makes one of them that
+# no line can break. Marks are no letters to Python, so a run of them is a run of no word; those that are
+# letters or formats are listed: Korean syllables in pieces (beginnings, middles, ends), Thai and Lao AM,
+# halfwidth voicing, Arabic number signs and the like. No script needs more than four of one kind in a row.
+_PILE = re.compile(r"[^\w\s\x00-\x7f]{5,}")
+_MARKS = frozenset({"Mn", "Mc", "Me"})
+_MORE_MARKS = frozenset("\u200c\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff")  # colours of skin
+_MOST_MARKS = 4
+_JOINER, _MOST_JOINERS = "\u200d", 8  # the largest emoji have 3
+_CHAIN = re.compile(
+    "|".join(
+        f"[{signs}]{{{_MOST_MARKS + 1},}}"
+        for signs in (
+            "\u1100-\u115f\ua960-\ua97c",
+            "\u1160-\u11a7\ud7b0-\ud7c6",
+            "\u11a8-\u11ff\ud7cb-\ud7fb",
+            "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3",
+            "\u0e33\u0eb3\uff9e\uff9f\U00011a84-\U00011a89\U00011d46",
+        )
+    )
+)
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -73,6 +92,27 @@ def _visible(match: re.Match[str]) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _flattened(match: re.Match[str]) -> str:
+    """The run without the marks and joiners beyond what any script needs."""
+    kept = []
+    marks = joiners = since = 0
+    for sign in match.group():
+        if sign == _JOINER:
+            joiners, since = joiners + 1, 0
+            if joiners > _MOST_JOINERS:
+                continue
+        elif sign in _MORE_MARKS or unicodedata.category(sign) in _MARKS:
+            marks += 1
+            if marks > _MOST_MARKS:
+                continue
+        else:
+            marks, since = 0, since + 1
+            if since > 1:
+                joiners = 0
+        kept.append(sign)
+    return "".join(kept)
 
 
 def _cut(text: str, limit: int, length: int) -> str:
@@ -124,7 +164,8 @@ def clean(text: str, limit: int) -> str:
     kept = text[:window].replace("\r\n", "\n")
     kept = _ANSI.sub("", kept)
     kept = _UNSAFE.sub(_visible, kept)
-    kept = _STACK.sub(r"\1", kept)
+    if not kept.isascii():
+        kept = _CHAIN.sub(lambda match: match.group()[:_MOST_MARKS], _PILE.sub(_flattened, kept))
     if length > window or len(kept) > limit:
         return _cut(kept, limit, length)
     return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from samples import failing, info
 from texts import HOSTILE
 
 from grader.report.html import class_page
+from grader.report.safe import safe_text
 
 EVERY_MAKER = pytest.mark.parametrize("maker", MAKERS)
 # A page that is no larger opens at once, in a mail program too.
@@ -74,6 +76,25 @@ def test_no_text_changes_what_else_is_on_the_page(window: tuple[Looker, Page], m
     calm = others("a calm text")
     for name, text in HOSTILE.items():
         assert others(text) == calm, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", ["", "a", "👩"])
+def test_no_sign_makes_a_line_that_cannot_be_broken(window: tuple[Looker, Page], before: str) -> None:
+    # Every sign of the first two planes but for ideographs, which are alike, 80 times in a row.
+    signs = [chr(code) for code in [*range(0x80, 0x3400), *range(0xA000, 0xAC00), *range(0xD7A4, 0x17000)]]
+    signs += [chr(code) for code in range(0x18D00, 0x20000)]
+    signs = [sign for sign in signs if unicodedata.category(sign) not in ("Cn", "Cs", "Co")]
+    assert len(signs) > 20_000
+    page = window[1]
+    style = "<style>div { width: 300px; overflow-wrap: anywhere; font: 16px sans-serif }</style>"
+    for at in range(0, len(signs), 2_500):
+        part = signs[at : at + 2_500]
+        page.set_content(style + "".join(f"<div>{safe_text(before + sign * 80, 500)}</div>" for sign in part))
+        wide = page.evaluate(
+            "() => [...document.querySelectorAll('div')].flatMap((d, at) => d.scrollWidth > 300 ? [at] : [])"
+        )
+        assert [hex(ord(part[at])) for at in wide] == []
 
 
 @settings(max_examples=12)

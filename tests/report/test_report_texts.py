@@ -51,8 +51,40 @@ def test_a_cleaned_text_stays_as_it_is(text: str, limit: int) -> None:
 
 @given(st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=80))
 def test_ordinary_texts_are_left_alone(text: str) -> None:
-    if not re.search("[\u115f\u1160\u3164\uffa0]", text):  # letters that look like nothing
+    # Letters that look like nothing, and a row of such as join with the one before them.
+    if not re.search("[\u115f\u1160\u3164\uffa0]", text) and not texts._CHAIN.search(text):
         assert clean(text, 80) == text
+
+
+MARKS = st.characters(categories=["Mn", "Mc", "Me"])
+
+
+@given(
+    st.lists(ANY | st.text(MARKS | st.sampled_from("a\u200d\u200c😀\U0001f3fd"), max_size=30)).map("".join)
+)
+def test_no_sign_carries_more_than_four_marks(text: str) -> None:
+    kept = clean(text, 500)
+    marked = "".join("m" if unicodedata.category(s)[0] == "M" else s for s in kept)
+    assert not re.search("m[m\u200c\u200d]*" * 5, marked)
+    assert not re.search("(?:[^m]m*\u200dm*){12}", marked.replace("\u200c", ""))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        unicodedata.normalize("NFD", "한국어를 가르치는 선생님"),  # as macOS writes the names of files
+        unicodedata.normalize("NFD", "Nguyễn Thị Hằng, Zoë Ångström"),
+        "หนึ่งน้ำที่ปู่ซื้อให้",
+        "क्षत्रिय स्त्री",
+        "བསྒྲུབས",
+        "שָׁלוֹם",
+        "مُحَمَّد بن مُوسَى",
+        "👩‍👩‍👧‍👦 👩🏽‍❤️‍💋‍👨🏿 🏳️‍🌈",
+        "می‌خواهم",
+    ],
+)
+def test_names_of_all_scripts_stay_as_they_are(name: str) -> None:
+    assert clean(name, 200) == one_line(name, 200) == name
 
 
 @pytest.mark.parametrize(
