@@ -176,12 +176,13 @@ def _hidden_row(at: int, clause: str, verdict: str, message: str, got: float, mo
     )
 
 
-def skipped_rows(cases: Iterable[CaseView]) -> Markup:
-    """Cases that were not counted, and why."""
-    return joined(
-        [_skipped_row(c.number, c.id, c.title, c.message, c.case.points, c.case.max_points) for c in cases],
-        "\n",
-    )
+def skipped_rows(cases: Sequence[CaseView]) -> Markup:
+    """Cases that were not counted, and why; many of them are folded."""
+    rows = [_skipped_row(c.number, c.id, c.title, c.message, c.case.points, c.case.max_points) for c in cases]
+    listed = fill('<ul class="rows">\n%s</ul>', joined(rows, "\n"))
+    if len(rows) <= MAX_OPEN:
+        return listed
+    return fill("<details><summary>%s</summary>\n%s</details>", plural(len(rows), "check"), listed)
 
 
 @lru_cache(maxsize=2_048, typed=True)

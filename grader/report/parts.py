@@ -27,7 +27,7 @@ def _row_heads(first: int, count: int, step: int) -> tuple[Markup, ...]:
     return tuple([fill('<th scope="row">%s</th>', first + step * row) for row in range(count)])
 
 
-# As wide as that, a table needs smaller letters on paper.
+# From so many columns on a table has smaller letters.
 MANY_COLUMNS = 10
 
 
@@ -41,7 +41,7 @@ def matrix(m: Matrix, label: str, *, bare: bool = False) -> Markup:
         rows = joined([fill("<tr>%s%s</tr>\n", head, row) for head, row in zip(heads, m.rows, strict=True)])
         table = fill(
             '<table class="array%s">\n<thead><tr><td></td>%s</tr></thead>\n<tbody>\n%s</tbody></table>',
-            " many" if m.columns > MANY_COLUMNS else "",
+            " many" if m.columns >= MANY_COLUMNS else "",
             _column_heads(m.left, m.columns),
             rows,
         )

@@ -137,8 +137,8 @@ def _finding(room: Room, one: Violation, positions: Positions) -> Markup:
     if one.line > 0 and one.column > 0:
         place += f", column {number(one.column)}"
     return fill(
-        "<p><strong>%s</strong> <code>%s</code></p>\n<p><bdi>%s</bdi> "
-        '<span class="soft">Rule %s, found %s.</span></p>\n',
+        "<div><p><strong>%s</strong> <code>%s</code></p>\n<p><bdi>%s</bdi> "
+        '<span class="soft">Rule %s, found %s.</span></p></div>\n',
         place,
         room.text(one_line(one.helper, 200), 200, least=40),
         room.text(one.message, 800, least=80),

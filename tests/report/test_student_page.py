@@ -144,3 +144,12 @@ def test_no_demand_and_no_reason_breaks_a_page(demand: str, reason: str) -> None
 
 def test_sizes_of_a_class() -> None:
     assert max(len(student_page(one).encode()) for one in class_of(40)) < 200_000
+
+
+def test_many_checks_that_are_not_counted_are_folded() -> None:
+    skipped = replace(named("two_heads"), verdict="skipped", points=0.0, message="Not counted.")
+    for count, folded in ((3, False), (40, True)):
+        cases = (*result().cases, *[replace(skipped, id=f"s{n}") for n in range(count)])
+        part = section(student_page(result(cases=cases)), "skipped")
+        assert ("<summary>40 checks</summary>" in part) == folded
+        assert part.count("Not counted.") == count
