@@ -42,7 +42,7 @@ def test_a_sound_exercise(course: Path) -> None:
     assert (done.status, done.annotations) == (0, [])
     assert done.outputs == {"sound": "true", "pages": "grader-pages"}
     assert "row&#95;scale</code>: sound" in done.summary
-    assert "row_scale  sound" in done.log
+    assert "row_scale  ✓ sound" in done.log
     assert (course / "grader-pages" / "row_scale.html").read_text().startswith("<!doctype html>")
 
 
