@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from looking import Looker
+from playwright.sync_api import Page
 from samples import HOSTILE, class_of, every_kind, info
 
 from grader.report.class_table import ROWS_SHOWN
@@ -21,43 +17,6 @@ RECORDS = [
     *[replace(r, submission=info(f"Kind {k}", f"kind-{k}")) for k, r in every_kind().items()],
 ]
 TOTAL = len(RECORDS)
-
-
-class Looker:
-    """Opens pages and notes what they must not do."""
-
-    def __init__(self, browser: Any, folder: Path) -> None:
-        self.browser, self.folder = browser, folder
-        self.noticed: list[str] = []
-
-    def open(self, source: str, *, width: int = 1280, script: bool = True) -> Page:
-        path = self.folder / "page0.html"
-        path.write_text(source, "utf-8")
-        page: Page = self.browser.new_page(
-            viewport={"width": width, "height": 900}, java_script_enabled=script
-        )
-        page.on("console", lambda message: self.noticed.append(message.text))
-        page.on("pageerror", lambda error: self.noticed.append(str(error)))
-        page.on("dialog", lambda dialog: self.noticed.append(dialog.message))
-        page.on(
-            "request",
-            lambda made: made.url.startswith(path.as_uri()) or self.noticed.append(made.url),
-        )
-        page.goto(path.as_uri())
-        return page
-
-
-@pytest.fixture
-def looker(tmp_path: Path) -> Iterator[Looker]:
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if program is None:
-        pytest.skip("no Chromium was found")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        looking = Looker(browser, tmp_path)
-        yield looking
-        browser.close()
-    assert looking.noticed == []
 
 
 def rows(page: Page) -> list[list[str]]:
