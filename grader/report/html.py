@@ -156,7 +156,9 @@ def _environment() -> Environment:
     }
     styles = {
         "submission": _joined_sources("style.css"),
-        **{kind: _joined_sources("style.css", f"{kind}.css") for kind in ("class", "validation", "statement")},
+        **{
+            kind: _joined_sources("style.css", f"{kind}.css") for kind in ("class", "validation", "statement")
+        },
     }
     policies = {
         kind: "default-src 'none'; base-uri 'none'; form-action 'none'; "
