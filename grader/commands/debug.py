@@ -372,7 +372,7 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
     from grader.judge.details import plain
     from grader.positions import Positions
     from grader.report.matrices import side_by_side
-    from grader.report.terminal import Trimmed
+    from grader.report.terminal import Trimmed, words
     from grader.report.texts import clean
 
     own = [outcomes[step] for step in case.steps]
@@ -386,7 +386,7 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
             shown = {"obtained": plain(answer), **shown}
         terminal.print(Trimmed(side_by_side(shown)))
     holds = judged.verdict == "passed"
-    said = "holds" if holds else f"does not hold ({judged.verdict.replace('_', ' ')})"
+    said = "holds" if holds else f"does not hold ({words(judged.verdict)})"
     terminal.print(Text(f"{case.id} {said}", style="green" if holds else "red"))
     if judged.message:
         terminal.print(Text(clean(judged.message, 600)))

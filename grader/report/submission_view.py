@@ -138,6 +138,7 @@ class _Tally:
 
     @property
     def total(self) -> int:
+        """How many cases the clause has."""
         return self.passed + self.failed + self.skipped + self.faults
 
     @property
