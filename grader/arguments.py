@@ -126,7 +126,7 @@ def _root(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _json(parser: argparse.ArgumentParser) -> None:
+def _json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
@@ -141,11 +141,7 @@ def _quiet(parser: argparse.ArgumentParser, left: str) -> None:
 def _output(parser: argparse.ArgumentParser, what: str) -> None:
     """What is written to standard output: text, JSON or GitHub's workflow commands."""
     chosen = parser.add_mutually_exclusive_group()
-    chosen.add_argument(
-        "--json",
-        action="store_true",
-        help="write one JSON document to standard output and nothing else there",
-    )
+    _json(chosen)
     chosen.add_argument("--format", choices=("text", "github"), default="text", help=what)
 
 
@@ -223,7 +219,6 @@ def build_parser() -> Parser:
         help="step through the call of the case named by --case in pdb, or in PYTHONBREAKPOINT's debugger; "
         "without isolation",
     )
-
     one.add_argument(
         "--watch",
         action="store_true",
@@ -237,7 +232,8 @@ def build_parser() -> Parser:
         "explain",
         _lazily("explain", "explain"),
         "Explain a clause, a check, a known mistake, a rule of the policy or a verdict.",
-        "Without a name it lists what can be explained.",
+        "Without a name it lists what can be explained. Where no folder with exercises is found, a student's "
+        "pack in the current folder is what is explained.",
     )
     page.add_argument("name", nargs="*", metavar="ID", help="its id, as reports show it, or its title")
     _exercise(page)
@@ -453,6 +449,7 @@ def build_parser() -> Parser:
         help="hand out this wheel of the grader too, as made by scripts/release.sh",
     )
     _root(given)
+    _quiet(given, "warnings and faults only")
 
     shape = _command(
         added,

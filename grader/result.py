@@ -503,6 +503,7 @@ def known_keys(record: type, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_submission(data: Mapping[str, Any]) -> SubmissionInfo:
+    """What `SubmissionInfo.to_dict` gave. Raises KeyError, TypeError or ValueError."""
     known = known_keys(SubmissionInfo, data)
     return SubmissionInfo(
         **known
@@ -515,11 +516,13 @@ def read_submission(data: Mapping[str, Any]) -> SubmissionInfo:
 
 
 def read_isolation(data: Mapping[str, Any]) -> Isolation:
+    """An isolation from a record's plain data. Raises KeyError or TypeError."""
     known = known_keys(Isolation, data)
     return Isolation(**known | {"layers": tuple(known["layers"])})
 
 
 def read_policy(data: Mapping[str, Any]) -> PolicyResult:
+    """What the policy found, from a record's plain data. Raises TypeError."""
     known = known_keys(PolicyResult, data)
     for key in ("violations", "suspicions"):
         known[key] = tuple(Violation(**known_keys(Violation, v)) for v in known.get(key, ()))
@@ -532,6 +535,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def dumps(value: Any) -> str:
+    """Plain data as JSON. Raises ValueError for what JSON has no word for."""
     return _encode(value)
 
 

@@ -16,6 +16,7 @@ from grader.commands.shared import (
     LESS_THAN_FULL,
     OK,
     USER_FAULT,
+    check_command,
     console,
     print_json,
     say,
@@ -122,9 +123,7 @@ def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submis
         terminal.print(check_line(result), soft_wrap=True)
         return
     # What only a platform's download calls so is no file that the student has.
-    words = ["grader", "check", submission.file or _here(submission)]
-    words += ["--exercise", chosen.exercise] if chosen.exercise else []
-    words += ["--root", str(chosen.root)] if chosen.root else []
+    words = check_command(chosen, submission.file or _here(submission))
     report = check_report(
         result,
         show_all=chosen.all,
@@ -176,7 +175,7 @@ def _here(submission: Submission) -> str:
 
 
 def _print_snippets(pack: Pack, chosen: argparse.Namespace) -> None:
-    from grader.commands.intake import collected
+    from grader.commands.intake import single_submission
     from grader.judge.details import snippet
 
     if not chosen.case:
@@ -184,12 +183,7 @@ def _print_snippets(pack: Pack, chosen: argparse.Namespace) -> None:
     for case in pack.cases:
         if case.visibility == "hidden":
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")
-    intake = collected(chosen, pack, single=True)
-    if not intake.submissions:
-        raise GraderError("; ".join(intake.problems) or "there is no submission to make a snippet for")
-    if len(intake.submissions) > 1:
-        raise GraderError(f"--snippet needs a single submission, found {len(intake.submissions)}")
-    path = _here(intake.submissions[0])
+    path = _here(single_submission(chosen, pack, "--snippet"))
     for case in pack.cases:
         text = snippet(pack, case, path)
         if not text:

@@ -86,14 +86,9 @@ def _case(pack: Pack, chosen: argparse.Namespace) -> PackCase:
 
 
 def _submission(pack: Pack, chosen: argparse.Namespace) -> Submission:
-    from grader.commands.intake import collected
+    from grader.commands.intake import single_submission
 
-    intake = collected(chosen, pack, single=True)
-    if not intake.submissions:
-        raise GraderError("; ".join(intake.problems) or "there is no submission to debug")
-    if len(intake.submissions) > 1:
-        raise GraderError(f"--debug needs a single submission, found {len(intake.submissions)}")
-    (submission,) = intake.submissions
+    submission = single_submission(chosen, pack, "--debug")
     if submission.source is None:
         raise GraderError(submission.problem or submission.fault)
     return submission
@@ -301,9 +296,7 @@ class _Stepping:
         self._entered = False
         self._raised = False
         self.left = False
-        self.hint = (
-            KEYS if hook is None else "PYTHONBREAKPOINT's debugger stops just before the call: step in."
-        )
+        self.hint = KEYS if hook is None else NOWHERE if os.environ.get("PYTHONBREAKPOINT") == "0" else OTHER
 
     def __call__(self, *arguments: Any) -> Any:
         if self.left or self._raised:
@@ -379,7 +372,7 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
     from grader.judge.details import plain
     from grader.positions import Positions
     from grader.report.matrices import side_by_side
-    from grader.report.terminal import Trimmed
+    from grader.report.terminal import Trimmed, words
     from grader.report.texts import clean
 
     own = [outcomes[step] for step in case.steps]
@@ -393,7 +386,7 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
             shown = {"obtained": plain(answer), **shown}
         terminal.print(Trimmed(side_by_side(shown)))
     holds = judged.verdict == "passed"
-    said = "holds" if holds else f"does not hold ({judged.verdict.replace('_', ' ')})"
+    said = "holds" if holds else f"does not hold ({words(judged.verdict)})"
     terminal.print(Text(f"{case.id} {said}", style="green" if holds else "red"))
     if judged.message:
         terminal.print(Text(clean(judged.message, 600)))

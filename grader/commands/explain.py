@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 
-from grader.commands.shared import OK, console, print_json
+from grader.commands.shared import OK, check_command, console, print_json
 
 SCHEMA = "grader.explanation/1"
 
@@ -17,7 +18,7 @@ def explain(chosen: argparse.Namespace) -> int:
     from grader.report.explain import explanation, overview
     from grader.report.terminal import show
 
-    pack = resolve_pack(chosen.exercise, chosen.root)
+    pack = resolve_pack(chosen.exercise, chosen.root, beside=[Path()])
     exercise = pack.exercise
     # A title has blanks, and nobody wants to quote it.
     name = " ".join(chosen.name)
@@ -25,15 +26,8 @@ def explain(chosen: argparse.Namespace) -> int:
     if chosen.json:
         print_json({"schema": SCHEMA, "exercise": exercise.name, "topics": topics})
     elif name:
-        show(console(), explanation(topics, _command(chosen)))
+        command = shlex.join(check_command(chosen, "solution.py"))
+        show(console(), explanation(topics, command))
     else:
         show(console(), overview(exercise.name, exercise.title, topics))
     return OK
-
-
-def _command(chosen: argparse.Namespace) -> str:
-    """How a case is run on a file, as the reader chose the exercise."""
-    words = ["grader", "check", "solution.py"]
-    words += ["--exercise", chosen.exercise] if chosen.exercise else []
-    words += ["--root", str(chosen.root)] if chosen.root else []
-    return " ".join(map(shlex.quote, words))

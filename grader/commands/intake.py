@@ -6,10 +6,12 @@ import argparse
 from typing import TYPE_CHECKING
 
 from grader.commands.shared import OK, USER_FAULT, lines_console, print_json
+from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from grader.exercise.pack import Pack
     from grader.intake.collect import Intake
+    from grader.intake.submission import Submission
 
 
 def collected(chosen: argparse.Namespace, pack: Pack, *, single: bool = False) -> Intake:
@@ -24,6 +26,16 @@ def collected(chosen: argparse.Namespace, pack: Pack, *, single: bool = False) -
         roster=getattr(chosen, "roster", None),
         single=single,
     )
+
+
+def single_submission(chosen: argparse.Namespace, pack: Pack, option: str) -> Submission:
+    """The submission that the paths name. Raises GraderError where there is none, or several."""
+    found = collected(chosen, pack, single=True)
+    if not found.submissions:
+        raise GraderError("; ".join(found.problems) or f"there is no submission for {option}")
+    if len(found.submissions) > 1:
+        raise GraderError(f"{option} needs a single submission, found {len(found.submissions)}")
+    return found.submissions[0]
 
 
 def intake(chosen: argparse.Namespace) -> int:

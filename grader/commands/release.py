@@ -17,9 +17,13 @@ def release(chosen: argparse.Namespace) -> int:
 
     out: Path = chosen.out
     source = sources.load(exercise_folder(require_root(chosen.root), chosen.name))
-    with console(stderr=True).status("making the hand-out"):
+    errors = console(stderr=True)
+    errors.quiet = chosen.quiet
+    with errors.status("making the hand-out"):
         handout = make(source, chosen.wheel)
     write(handout, out)
+    if chosen.quiet:
+        return OK
     kept = f"; {plural(handout.hidden, 'check')} kept back" if handout.hidden else ""
     print(f"hand-out of {handout.name}: {plural(handout.cases, 'check')}{kept}")
     for file, data in handout.files.items():

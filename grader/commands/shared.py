@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -42,3 +43,11 @@ def print_json(value: Any) -> None:
     json_written = True
     # Escapes for everything beyond ASCII: right under every locale.
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+
+
+def check_command(chosen: argparse.Namespace, file: str) -> list[str]:
+    """The words of the command that checks a file, with the exercise named as in this command."""
+    words = ["grader", "check", file]
+    words += ["--exercise", chosen.exercise] if chosen.exercise else []
+    words += ["--root", str(chosen.root)] if chosen.root else []
+    return words

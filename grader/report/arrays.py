@@ -13,7 +13,7 @@ from grader.report.figures import number
 from grader.report.heat import Scale, cells, difference_cells, numbers, scale_of
 from grader.report.room import Room
 from grader.report.texts import one_line
-from grader.report.values import literal, shape_of
+from grader.report.values import literal, matrices, shape_of
 
 MAX_CELLS = 240
 MAX_COLUMNS = 40
@@ -97,12 +97,12 @@ def shown_array(
     size, columns, step = math.prod(found), found[-1], 1
     if len(found) == 1 and size > MAX_ROW:
         columns = step = ROW
-    matrices = math.prod(found[:-2])
+    count = math.prod(found[:-2])
     if size <= inline:
         return ShownArray(name, about, inline=literal(values))
-    if size > MAX_CELLS or columns > MAX_COLUMNS or matrices > MAX_MATRICES:
+    if size > MAX_CELLS or columns > MAX_COLUMNS or count > MAX_MATRICES:
         return ShownArray(name, about)
-    if not room.take(31 * size + 40 * -(-size // columns) + matrices * (30 * columns + 300)):
+    if not room.take(31 * size + 40 * -(-size // columns) + count * (30 * columns + 300)):
         return ShownArray(name, about)
     scale = scale or scale_of(numbers(values))
     if len(found) == 1:
@@ -122,23 +122,16 @@ def shown_array(
             corner[1],
             step,
         )
-        for at, rows in _matrices(values, max(len(found), 2), ())
+        for at, rows in matrices(values, max(len(found), 2))
     ]
     return ShownArray(name, about, matrices=shown, scale=scale)
 
 
 def shape_words(shape: tuple[Any, ...]) -> str:
+    """A shape as Python writes it; empty for a number."""
     if not shape:
         return ""
     return f"({', '.join(str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
-
-
-def _matrices(values: Any, axes: int, index: tuple[int, ...]) -> Iterable[tuple[tuple[int, ...], Any]]:
-    if axes > 2:
-        for at, inner in enumerate(values):
-            yield from _matrices(inner, axes - 1, (*index, at))
-    else:
-        yield index, values
 
 
 class Part(NamedTuple):

@@ -16,7 +16,6 @@ MAX_FILES = 4
 # Feedback for a large course has a file a student; nobody has to wait until more are counted.
 MAX_COUNTED = 20_000
 
-# What is in a file that the page offers, by its name's end.
 _UNITS = ("B", "KB", "MB", "GB")
 
 

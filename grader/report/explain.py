@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from grader.listing import Listing, labelled
 from grader.report.advice import read_example
 from grader.report.advice_terminal import example_lines
 from grader.report.figures import plural, points
@@ -50,27 +50,21 @@ def explanation(topics: Sequence[Topic], command: str = "") -> RenderableType:
     """
     parts: list[RenderableType] = []
     for topic in topics:
-        parts += (
-            [Text(""), *_PAGES[topic["kind"]](topic, command)]
-            if parts
-            else [*_PAGES[topic["kind"]](topic, command)]
-        )
+        parts += [Text("")] if parts else []
+        parts += _PAGES[topic["kind"]](topic, command)
     return Trimmed(Group(*parts))
 
 
 def overview(exercise: str, title: str, topics: Sequence[Topic]) -> RenderableType:
     """What can be explained, in short, from the listing of a pack's topics."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("clause", overflow="fold")
-    table.add_column("checks", justify="right")
-    table.add_column("mistakes", justify="right")
 
     def of(kind: str) -> list[Topic]:
         return [topic for topic in topics if topic["kind"] == kind]
 
+    clauses = []
     for clause in of("clause"):
         counts = [sum(t["clause"] == clause["id"] for t in of(kind)) for kind in ("case", "mistake")]
-        table.add_row(_headline(clause["id"], clause["title"]), *map(str, counts))
+        clauses.append([_headline(clause["id"], clause["title"]), *[Text(str(count)) for count in counts]])
     rows = [
         (label, Text(", ".join(one_line(topic["id"], 80) for topic in of(kind))))
         for kind, label in (("rule", "rules of the policy"), ("verdict", "verdicts"))
@@ -80,8 +74,8 @@ def overview(exercise: str, title: str, topics: Sequence[Topic]) -> RenderableTy
         Group(
             _headline(exercise, title),
             Text(""),
-            table,
-            *[Text.assemble((f"{label}: ", "cyan"), text) for label, text in rows],
+            Listing(("clause", "checks", "mistakes"), clauses, right=("checks", "mistakes")),
+            *[Text.assemble((f"{label}: ", "bold"), text) for label, text in rows],
             Text(
                 "grader explain NAME explains any of these; a clause's page lists its checks and mistakes, "
                 "which have pages too. Titles do as well.",
@@ -97,13 +91,13 @@ def _headline(name: str, title: str) -> Text:
 
 def _rows(rows: Sequence[tuple[str, RenderableType | str]]) -> RenderableType:
     """Labelled lines; what is empty is left out."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, content in rows:
-        if content:
-            table.add_row(label, Text(clean(content, 4_000)) if isinstance(content, str) else content)
-    return table
+    return labelled(
+        [
+            (label, Text(clean(content, 4_000)) if isinstance(content, str) else content)
+            for label, content in rows
+            if content
+        ]
+    )
 
 
 def _listed(named: Sequence[Mapping[str, str]], most: int, more: str = "") -> RenderableType:

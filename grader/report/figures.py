@@ -45,9 +45,11 @@ def points(value: float | None, *, signed: bool = False) -> str:
 
 
 def plural(count: int, one: str, many: str = "") -> str:
+    """A number with the word for it; without ``many`` an s is added."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def short_digest(digest: str) -> str:
+    """The beginning of a digest, with its kind."""
     kind, colon, rest = digest.partition(":")
     return one_line(kind + colon + rest[:12] if colon else digest[:12], 24)

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from grader.report.figures import number
 from grader.report.safe import fill, joined, safe
+from grader.report.values import finite
 
 LEVELS = 9
 MIDDLE = LEVELS // 2
@@ -88,17 +89,6 @@ def numbers(values: Any) -> Iterator[float]:
         found = finite(values)
         if found is not None:
             yield found
-
-
-def finite(value: Any) -> float | None:
-    """A finite float; None for anything else, also for an integer that is too large."""
-    if not isinstance(value, int | float):
-        return None
-    try:
-        known = float(value)
-    except OverflowError:
-        return None
-    return known if math.isfinite(known) else None
 
 
 # --- Cells ----------------------------------------------------------------------------------------

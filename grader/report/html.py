@@ -124,8 +124,9 @@ def statement_page(view: Mapping[str, Any]) -> str:
 # --- Rendering ------------------------------------------------------------------------------------
 
 
-def _source(name: str) -> Markup:
-    return Markup((TEMPLATES / name).read_text(encoding="utf-8").strip())
+def _joined_sources(*names: str) -> Markup:
+    """Styles or scripts, one after another."""
+    return Markup("\n".join([(TEMPLATES / name).read_text(encoding="utf-8").strip() for name in names]))
 
 
 def _hash(source: str) -> str:
@@ -146,13 +147,19 @@ def _environment() -> Environment:
         # Without end, a dict keeps the few templates there are; with one, each look takes a lock.
         cache_size=-1,
     )
-    scripts = {kind: _source(f"{kind}.js") for kind in ("submission", "class", "validation")}
-    # A statement does nothing but stand there.
-    scripts["statement"] = Markup("")
-    scripts["class"] += "\n" + _source("heat_map.js")
-    styles = dict.fromkeys(scripts, _source("style.css"))
-    for kind in ("class", "validation", "statement"):
-        styles[kind] += "\n" + _source(f"{kind}.css")
+    scripts = {
+        "submission": _joined_sources("common.js", "submission.js"),
+        "class": _joined_sources("common.js", "class.js", "heat_map.js"),
+        "validation": _joined_sources("common.js", "validation.js"),
+        # A statement does nothing but stand there.
+        "statement": Markup(),
+    }
+    styles = {
+        "submission": _joined_sources("style.css"),
+        **{
+            kind: _joined_sources("style.css", f"{kind}.css") for kind in ("class", "validation", "statement")
+        },
+    }
     policies = {
         kind: "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src {_hash(styles[kind])}; script-src {_hash(scripts[kind]) if scripts[kind] else NOTHING}"

@@ -44,9 +44,6 @@ MAX_INLINE = 8
 BOTH = "Both answers"
 
 
-# --- One submission -------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Worst:
     index: str
@@ -141,6 +138,7 @@ class _Tally:
 
     @property
     def total(self) -> int:
+        """How many cases the clause has."""
         return self.passed + self.failed + self.skipped + self.faults
 
     @property
@@ -425,7 +423,7 @@ def submission_view(result: Result, factor: int, memo: Memo | None = None) -> di
         "visible": visible,
         "visible_detailed": sum(c.details is not None for c in visible),
         "hidden": len(hidden),
-        "left_out": result.exercise.get("student") is True and not hidden,
+        "left_out": result.exercise.get("visible_only") is True and not hidden,
         "hidden_passed": sum([c.verdict == "passed" for c in hidden]),
         "hidden_failing": [
             c for c in cases if c.case.visibility == "hidden" and c.case.verdict not in UNJUDGED
@@ -462,7 +460,7 @@ def _case_view(room: Room, at: int, case: CaseResult, clause: str, memo: Memo) -
 
 def _headline(result: Result, failing: Sequence[CaseView]) -> str:
     if result.status == "passed":
-        if result.exercise.get("student") is True:
+        if result.exercise.get("visible_only") is True:
             return "Full marks, hidden checks aside"
         return "Full marks"
     if result.status == "not_loadable":
@@ -586,6 +584,3 @@ def _counting(result: Result) -> list[str]:
 def _adjustment(adjustment: Adjustment) -> _Sum:
     reason = one_line(adjustment.reason, 400)
     return _Sum(reason[:1].upper() + reason[1:], "", adjustment.points, signed=True)
-
-
-# --- The class ------------------------------------------------------------------------------------

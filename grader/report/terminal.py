@@ -13,11 +13,12 @@ from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, Rend
 from rich.segment import Segment
 from rich.text import Text
 
+from grader.excerpt import source_lines
 from grader.listing import Listing, labelled
 from grader.positions import Positions
 from grader.report.advice import read_advice
 from grader.report.advice_terminal import advice_report
-from grader.report.figures import points
+from grader.report.figures import plural, points
 from grader.report.matrices import cell, side_by_side
 from grader.report.texts import clean
 from grader.result import HIDDEN_MESSAGES, ONLY_FILE, Adjustment, CaseResult, Isolation, Result
@@ -181,13 +182,11 @@ def _others(more: Sequence[str], failing: Sequence[CaseResult]) -> list[Renderab
     lines: list[RenderableType] = []
     if more:
         listed = f"{', '.join(more[:MAX_LISTED])}{' …' if len(more) > MAX_LISTED else ''}"
-        checks = "check" if len(more) == 1 else "checks"
-        lines.append(Text(f"{len(more)} more failing {checks}: {listed} (--all explains them)"))
+        lines.append(Text(f"{plural(len(more), 'more failing check')}: {listed} (--all explains them)"))
     hidden = sum(c.visibility == "hidden" for c in failing)
     if hidden:
         too = " too" if hidden < len(failing) else ""
-        fail = "check fails" if hidden == 1 else "checks fail"
-        lines.append(Text(f"{hidden} hidden {fail}{too}"))
+        lines.append(Text(plural(hidden, "hidden check fails", "hidden checks fail") + too))
     return lines
 
 
@@ -257,8 +256,8 @@ class _Clauses:
         if self.rows:
             yield self._listing(named=options.max_width >= NAMED)
         if self.holding:
-            hold = "clause holds" if self.holding == 1 else "clauses hold"
-            yield Text.assemble(SIGNS["passed"], f" {self.holding} {hold} (--all lists them)")
+            hold = plural(self.holding, "clause holds", "clauses hold")
+            yield Text.assemble(SIGNS["passed"], f" {hold} (--all lists them)")
 
 
 def _clause(cases: Sequence[CaseResult], title: str, name: str) -> tuple[Text, str, str, Text, Text]:
@@ -323,8 +322,7 @@ def _values(value: Any) -> str:
 
 
 def _traceback(details: Mapping[str, Any], source: str, positions: Positions) -> RenderableType:
-    # As Python counts them; others end a line at a form feed too.
-    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = source_lines(source)
     text = Text()
     for line, function in details["traceback"][-6:]:
         text.append(f"  {clean(positions.name(line), 200)}, in {clean(function, 60)}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from grader.errors import Problem
-from grader.report.figures import points
+from grader.report.figures import plural, points
 from grader.report.validation_view import FATES, Measure, measures, place
 from grader.report.workflow import code, command, cut
 from grader.validation import Validation, Weakness
@@ -51,7 +51,7 @@ def problem_summary(exercise: str, problems: Sequence[Problem], where: Where) ->
 def summary(validation: Validation, where: Where) -> str:
     """The summary of a validation: verdict, weaknesses, what the cases kill, and what survives."""
     count = len(validation.weaknesses)
-    verdict = "sound" if validation.sound else f"{count} {'weakness' if count == 1 else 'weaknesses'}"
+    verdict = "sound" if validation.sound else plural(count, "weakness", "weaknesses")
     cases = validation.cases
     counts = f"{cases['total']} cases ({cases['public']} public, {cases['hidden']} hidden)"
     worth = f"{points(cases['points'])} points ({points(cases['public_points'])} public)"

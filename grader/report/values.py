@@ -35,11 +35,11 @@ def differing(obtained: Any, expected: Any) -> tuple[tuple[int, ...], ...]:
     if shape is None or shape_of(obtained) != shape or math.prod(shape) > MAX_COMPARED:
         return ()
     right = list(_elements(expected, ()))
-    numbers = [_number(value) for _, value in right]
+    numbers = [finite(value) for _, value in right]
     allowed = SEEN * max((abs(n) for n in numbers if n is not None), default=0.0)
     found = []
     for (index, one), (_, other), exact in zip(_elements(obtained, ()), right, numbers, strict=True):
-        own = _number(one)
+        own = finite(one)
         same = one == other if own is None or exact is None else abs(own - exact) <= allowed
         if not same:
             found.append(index)
@@ -54,7 +54,7 @@ def _elements(values: Any, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, 
         yield index, values
 
 
-def _number(value: Any) -> float | None:
+def finite(value: Any) -> float | None:
     """A finite float; None for anything else, also for an integer that is too large."""
     if not isinstance(value, int | float):
         return None
@@ -89,22 +89,23 @@ class Slice(NamedTuple):
 def slices(values: Any, axes: int) -> list[Slice]:
     """The matrices that an array of two or more axes consists of, equal ones together."""
     groups: dict[str, tuple[list[str], list[list[Any]]]] = {}
-    for index, rows in _matrices(values, axes, ()):
+    for index, rows in matrices(values, axes):
         places, _ = groups.setdefault(repr([[number(cell) for cell in row] for row in rows]), ([], rows))
         places.append(f"[{', '.join(map(str, index))}]" if index else "")
     return [Slice(tuple(places), rows, _words(rows)) for places, rows in groups.values()]
 
 
-def _matrices(values: Any, axes: int, index: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+def matrices(values: Any, axes: int, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Index and rows of each matrix of an array of two or more axes; ``index`` stands before all of them."""
     if axes > 2:
         for at, inner in enumerate(values):
-            yield from _matrices(inner, axes - 1, (*index, at))
+            yield from matrices(inner, axes - 1, (*index, at))
     else:
         yield index, values
 
 
 def _words(rows: Sequence[Sequence[Any]]) -> str:
-    cells = [_number(cell) for row in rows for cell in row]
+    cells = [finite(cell) for row in rows for cell in row]
     first = cells[0] if len(cells) > 1 else None
     if first is None:
         return ""

@@ -88,9 +88,7 @@ BOMBS: dict[str, Callable[[], str]] = {
         + "pass\n"
         + "".join(" " * n + "finally: pass\n" for n in reversed(range(19)))
     ),
-    "annotations": lambda: (
-        "x: " + "a[" * 180 + "]" * 180 + " = 1" if False else "def g(a: " + "'x' + " * 100_000 + "'y'): pass"
-    ),
+    "annotations": lambda: "def g(a: " + "'x' + " * 100_000 + "'y'): pass",
     "globals": lambda: "def g():\n" + "\n".join(f"    global a{n}" for n in range(60_000)),
     "walrus": lambda: "if 0:\n  x = " + "(a := " * 150 + "1" + ")" * 150,
     "encodings_that_explode": lambda: "# coding: punycode\n" + "x" * 100_000,

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
+import test_statement_page as statements
 import test_validation_page as validations
 from samples import HOSTILE, class_of, every_kind, failing, hostile, info
 
+from grader.exercise.source import load
+from grader.handout.page import Requirement, page_of
+from grader.handout.statement import load_statement
 from grader.people import Person
 from grader.positions import Part
 from grader.report.class_view import class_rows
 from grader.report.html import class_page, page_of_rows, student_page, teacher_page, validation_page
 from grader.result import Output, Result
+
+ROOT = Path(__file__).resolve().parents[2]
 
 Maker = Callable[[], str]
 
@@ -72,6 +79,14 @@ def large_class() -> str:
     )
 
 
+def first_statement() -> str:
+    """The statement that `grader release` writes for the students of mlm_forward."""
+    source = load(ROOT / "cases" / "mlm_forward")
+    clauses = source.exercise.clauses.items()
+    requirements = [Requirement(name, clause.title, clause.text) for name, clause in clauses]
+    return page_of(load_statement(source), requirements, statements.FACTS)
+
+
 def _pages() -> dict[str, Maker]:
     made: dict[str, Maker] = {}
     for kind, record in RECORDS.items():
@@ -90,7 +105,8 @@ def _pages() -> dict[str, Maker]:
     for kind, validation in validations.RECORDS.items():
         made[f"author {kind}"] = lambda validation=validation: validation_page(validation)
     made["author hostile"] = lambda: validation_page(validations.hostile(HOSTILE))
-    # The statement that `grader release` writes for students has a place here.
+    made["statement"] = lambda: statements.page(statements.TEXT)
+    made["statement mlm_forward"] = first_statement
     return made
 
 
@@ -114,6 +130,8 @@ TELLING = (
     "author weak",
     "author nothing",
     "author hostile",
+    "statement",
+    "statement mlm_forward",
 )
 # Tests that look at a page in several ways share it, hence the scope.
 EVERY = pytest.mark.parametrize(

@@ -228,6 +228,8 @@ def test_another_debugger_is_taken_from_the_environment(here: Path) -> None:
     assert done.status == 0 and "stopped by my own" in done.out and "(Pdb)" not in done.out
     off = debugged("ann.py", "", *PACK, cwd=here, PYTHONBREAKPOINT="0")
     assert off.status == 0 and "large_rows holds" in off.out and "(Pdb)" not in off.out
+    assert "step in" in done.out and "PYTHONBREAKPOINT is 0, so nothing stops" in off.out
+    assert "step in" not in off.out
     gone = debugged("ann.py", "", *PACK, cwd=here, PYTHONBREAKPOINT="nothing.here")
     assert gone.status == 2 and "PYTHONBREAKPOINT names 'nothing.here'" in gone.err
 

@@ -72,7 +72,10 @@ def test_with_a_students_pack_it_is_said_that_hidden_checks_were_not_run(home: P
         (WRONG, "Hidden checks were not run here."),
     ):
         file.write_text(text)
-        assert said in grader("check", file, "--exercise", "student.pack", cwd=home).out.splitlines()
+        page = tmp_path / "page.html"
+        done = grader("check", file, "--exercise", "student.pack", "--html", page, cwd=home)
+        assert said in done.out.splitlines()
+        assert "Hidden checks were not run here: only those that you see count" in page.read_text("utf-8")
         (record,) = grader("check", file, "--exercise", "student.pack", "--json", cwd=home).json
         assert record["exercise"]["visible_only"] is True
         (record,) = grader("check", file, "--exercise", "row_scale.pack", "--json", cwd=home).json

@@ -111,6 +111,8 @@ def test_it_says_what_it_wrote(root: Path, tmp_path: Path) -> None:
     assert done.status == 0
     assert done.out.startswith("hand-out of row_scale: 5 checks; 4 checks kept back\n")
     assert all(name in done.out for name in NAMES)
+    quiet = grader("release", "--out", tmp_path / "quiet", "-q", cwd=root)
+    assert quiet == Done(0, "", "") and len(list((tmp_path / "quiet").iterdir())) == len(NAMES)
 
 
 def test_it_holds_these_files_with_their_digests(released: Path) -> None:
@@ -226,6 +228,12 @@ def test_the_pack_is_found_from_elsewhere_and_for_files_elsewhere(
         package, "import grader; print(grader.check('at_home/row_scale.py').score / 6.5)", tmp_path
     )
     assert "True" in python(package, f"{RIGHT}\nimport grader; print(grader.check(row_scale).passed)", alone)
+
+
+def test_names_in_a_report_are_explained_by_the_same_pack(package: Path, alone: Path) -> None:
+    listed = student(package, "explain", cwd=alone)
+    assert listed.status == 0 and "row_scale" in listed.out
+    assert "1 plus the mean of its squares" in student(package, "explain", "scale", cwd=alone).out
 
 
 def test_a_class_is_never_graded_by_a_pack_that_lies_in_it(package: Path, alone: Path) -> None:

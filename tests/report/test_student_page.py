@@ -43,7 +43,7 @@ def of_a_students_pack(cases: tuple[CaseResult, ...] = VISIBLE) -> Result:
     maximum = sum(c.max_points for c in cases)
     said = "All visible checks passed; hidden checks were not run here."
     return result(
-        exercise=EXERCISE | {"student": True},
+        exercise=EXERCISE | {"visible_only": True},
         cases=cases,
         score=score,
         max_score=maximum,

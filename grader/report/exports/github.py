@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.report.exports.base import Exported, ExportOptions, save
 from grader.report.exports.saying import adjustments, case_name, clause_title, frames, verdict
-from grader.report.figures import points
+from grader.report.figures import plural, points
 from grader.report.texts import STATUS_WORDS, one_line
 from grader.report.workflow import SUMMARY_BYTES, as_many_as_shown, code, command, cut
 from grader.result import UNJUDGED, Result
@@ -76,7 +76,7 @@ def _annotations(result: Result, base: str, line: int) -> Iterator[str]:
     hidden = [c for c in failing if c.visibility == "hidden"]
     if hidden:
         clauses = ", ".join(dict.fromkeys(clause_title(result, case) for case in hidden))
-        said = f"{len(hidden)} hidden {'check fails' if len(hidden) == 1 else 'checks fail'}: {clauses}"
+        said = f"{plural(len(hidden), 'hidden check fails', 'hidden checks fail')}: {clauses}"
         yield command("error", said, {**whole, "title": "Hidden checks"})
 
 

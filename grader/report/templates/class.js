@@ -1,4 +1,3 @@
-"use strict";
 const at = (id) => document.getElementById(id);
 const data = JSON.parse(at("data").textContent);
 const total = data.href.length;
@@ -285,32 +284,6 @@ for (const other of document.querySelectorAll("table.sortable")) {
   }
 }
 
-for (const copy of document.querySelectorAll("button.copy")) {
-  const code = copy.closest(".code").querySelector("code");
-  copy.hidden = false;
-  copy.setAttribute("aria-live", "polite");
-  copy.addEventListener("click", async () => {
-    let copied = true;
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-    } catch {
-      // Pages that are opened from a file may have no clipboard; the old way works there.
-      getSelection().selectAllChildren(code);
-      copied = document.execCommand("copy");
-    }
-    copy.textContent = copied ? "Copied" : "Press Ctrl+C";
-    setTimeout(() => { copy.textContent = "Copy"; }, 2000);
-  });
-}
-
-// Paper can't turn pages, nor unfold what is folded.
-let opened = [];
-addEventListener("beforeprint", () => {
-  fill(shown);
-  opened = [...document.querySelectorAll("details:not([open])")];
-  for (const part of opened) part.open = true;
-});
-addEventListener("afterprint", () => {
-  turn(view.first);
-  for (const part of opened) part.open = false;
-});
+// Paper can't turn pages.
+addEventListener("beforeprint", () => fill(shown));
+addEventListener("afterprint", () => turn(view.first));

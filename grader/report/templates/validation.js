@@ -1,4 +1,3 @@
-"use strict";
 const kills = document.getElementById("kills");
 if (kills) {
   const readout = document.getElementById("readout");
@@ -82,12 +81,3 @@ if (kills) {
     shown.textContent = wanted.length ? `${count} of ${rows.length}` : "";
   });
 }
-// Paper can't unfold what is folded.
-let opened = [];
-addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("details:not([open])")];
-  for (const part of opened) part.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const part of opened) part.open = false;
-});
