@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 
 from grader.commands.shared import OK, console, print_json
 
@@ -17,7 +18,8 @@ def explain(chosen: argparse.Namespace) -> int:
     from grader.report.explain import explanation, overview
     from grader.report.terminal import show
 
-    pack = resolve_pack(chosen.exercise, chosen.root)
+    # In a hand-out's folder the pack of that hand-out is meant.
+    pack = resolve_pack(chosen.exercise, chosen.root, beside=[Path()])
     exercise = pack.exercise
     # A title has blanks, and nobody wants to quote it.
     name = " ".join(chosen.name)
