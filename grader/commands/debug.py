@@ -52,8 +52,8 @@ def debug(pack: Pack, chosen: argparse.Namespace) -> int:
         if entry is None:
             return LESS_THAN_FULL
         print(
-            f"{case.id}: {pack.exercise.entry} of {submission.filename} runs in plain Python here, without "
-            "the sandbox,\nso only debug what you wrote yourself or trust."
+            f"{case.id}: {pack.exercise.entry} of {submission.filename} runs in plain Python here,\n"
+            "without the sandbox, so only debug what you wrote yourself or trust."
         )
         stepping = _Stepping(entry, program.own, pack, case, hook)
         cells = [f"{part.name} at {part.first}" for part in submission.parts if part.kind == CELL]
