@@ -76,9 +76,7 @@ def _case(pack: Pack, chosen: argparse.Namespace) -> PackCase:
     if chosen.require_isolation != "none":
         raise GraderError("--debug runs the file without isolation; leave --require-isolation out")
     if len(chosen.case) != 1 or chosen.clause:
-        raise GraderError(
-            "--debug needs one --case ID and no --clause; the ids stand in the report of grader check"
-        )
+        raise GraderError("--debug needs one --case ID and no --clause; grader explain CLAUSE lists the ids")
     (case,) = pack.cases
     if case.visibility == "hidden":
         raise GraderError(f"{case.id} is hidden; its inputs are not shown, so it can't be stepped through")
