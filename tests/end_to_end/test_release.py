@@ -209,10 +209,10 @@ def test_the_check_cell_shows_the_report(package: Path, alone: Path, source: str
 def test_the_readmes_commands_work(package: Path, alone: Path) -> None:
     lines = [line.strip() for line in (alone / "README.txt").read_text().splitlines()]
     commands = [line.split()[1:] for line in lines if line.startswith("grader ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     (alone / "row_scale.py").write_text(RIGHT)
     with_solution(alone / "row_scale.ipynb", RIGHT)
-    assert [student(package, *command, cwd=alone).status for command in commands] == [0, 0, 0]
+    assert [student(package, *command, cwd=alone).status for command in commands] == [0] * 4
 
 
 def test_the_pack_is_found_from_elsewhere_and_for_files_elsewhere(
