@@ -369,7 +369,8 @@ def build_parser() -> Parser:
         "--decimal",
         choices=(".", ","),
         default="",
-        help="moodle, brightspace: decimal mark of grades (default: that of the template)",
+        metavar="MARK",
+        help="moodle, brightspace: decimal mark of grades, . or , (default: that of the template)",
     )
     out.add_argument("--base", default="", metavar="DIR", help="github: the files' folder in the repository")
     out.add_argument("--flat", action="store_true", help="jsonl: a row a case instead of one a submission")

@@ -120,7 +120,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from grader.exercise.resolve import resolve_pack
 
     try:
-        pack = resolve_pack(named, Path(root) if root is not None else None)
+        pack = resolve_pack(named, Path(root) if root is not None else None, beside=_submissions(config))
     except GraderError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[STATE] = _State(pack, root or "", named)
@@ -134,8 +134,7 @@ def pytest_collection(session: pytest.Session) -> None:
     config = session.config
     if STATE not in config.stash:
         return
-    named = [Path(argument.partition("::")[0]) for argument in config.args]
-    if not any(_may_be_submission(path, config) for path in named):
+    if not _submissions(config):
         raise pytest.UsageError(
             "--grader-exercise needs a submission: name its file, such as solution.py or work.ipynb; "
             f"files with a name such as {' or '.join(config.getini('python_files'))} are tests"
@@ -150,6 +149,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 # --- collection -------------------------------------------------------------------------------------
+
+
+def _submissions(config: pytest.Config) -> list[Path]:
+    """The submissions that the command line names."""
+    named = [Path(argument.partition("::")[0]) for argument in config.args]
+    return [path for path in named if _may_be_submission(path, config)]
 
 
 def _may_be_submission(path: Path, config: pytest.Config) -> bool:

@@ -179,7 +179,7 @@ def _print_snippets(pack: Pack, chosen: argparse.Namespace) -> None:
     from grader.judge.details import snippet
 
     if not chosen.case:
-        raise GraderError("--snippet needs --case ID; the ids stand in the report of grader check")
+        raise GraderError("--snippet needs --case ID; grader explain CLAUSE lists the ids")
     for case in pack.cases:
         if case.visibility == "hidden":
             raise GraderError(f"{case.id} is hidden; its inputs are not shown")

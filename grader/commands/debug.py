@@ -52,8 +52,8 @@ def debug(pack: Pack, chosen: argparse.Namespace) -> int:
         if entry is None:
             return LESS_THAN_FULL
         print(
-            f"{case.id}: {pack.exercise.entry} of {submission.filename} runs in plain Python here, without "
-            "the sandbox,\nso only debug what you wrote yourself or trust."
+            f"{case.id}: {pack.exercise.entry} of {submission.filename} runs in plain Python here,\n"
+            "without the sandbox, so only debug what you wrote yourself or trust."
         )
         stepping = _Stepping(entry, program.own, pack, case, hook)
         cells = [f"{part.name} at {part.first}" for part in submission.parts if part.kind == CELL]
@@ -76,9 +76,7 @@ def _case(pack: Pack, chosen: argparse.Namespace) -> PackCase:
     if chosen.require_isolation != "none":
         raise GraderError("--debug runs the file without isolation; leave --require-isolation out")
     if len(chosen.case) != 1 or chosen.clause:
-        raise GraderError(
-            "--debug needs one --case ID and no --clause; the ids stand in the report of grader check"
-        )
+        raise GraderError("--debug needs one --case ID and no --clause; grader explain CLAUSE lists the ids")
     (case,) = pack.cases
     if case.visibility == "hidden":
         raise GraderError(f"{case.id} is hidden; its inputs are not shown, so it can't be stepped through")

@@ -18,6 +18,7 @@ def explain(chosen: argparse.Namespace) -> int:
     from grader.report.explain import explanation, overview
     from grader.report.terminal import show
 
+    # In a hand-out's folder the pack of that hand-out is meant.
     pack = resolve_pack(chosen.exercise, chosen.root, beside=[Path()])
     exercise = pack.exercise
     # A title has blanks, and nobody wants to quote it.

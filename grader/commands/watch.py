@@ -119,6 +119,10 @@ class Watch:
             if number:
                 console().print()
             self._check(submission)
+        if not anew and not problems:
+            # What was in the way is gone, and what was checked before holds again: it needs no second run.
+            for submission in submissions:
+                self.show(self._seen[submission.id].result, submission)
         for problem in problems:
             say(problem)
         if anew:

@@ -25,7 +25,7 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
     for name in cases:
         if name not in ids:
             near = near_misses(name, public)
-            hint = f"; did you mean {near[0]!r}?" if near else "; the ids stand in the report of grader check"
+            hint = f"; did you mean {near[0]!r}?" if near else "; grader explain CLAUSE lists the ids"
             raise GraderError(f"no case {name!r} in {pack.exercise.name}{hint}")
     known = list(pack.exercise.clauses)
     titles = {clause["title"].casefold(): name for name, clause in pack.exercise.clauses.items()}

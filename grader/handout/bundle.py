@@ -262,6 +262,10 @@ def _readme_lines(source: ExerciseSource, wheel: Path | None, hidden: bool) -> I
     yield ""
     yield f"    grader check {name}.py --exercise {name}.pack"
     yield ""
+    yield "What a name in the report stands for, a check, a requirement or a mistake:"
+    yield ""
+    yield f"    grader explain {next(iter(exercise.clauses))}"
+    yield ""
     if hidden:
         yield "More checks are run on what you hand in; these stay hidden."
     yield "On Linux your code can't touch your files while it is checked; on macOS and Windows it can."

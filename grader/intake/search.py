@@ -107,6 +107,9 @@ class Search:
             if kind == "file":
                 loose[path.parent].append(path)
         together = self._of_one_download(loose)
+        # In one folder the files' own names tell them apart.
+        folders = {os.path.abspath(path.parent) for path in paths}  # noqa: PTH100
+        by_folder = len(folders) > 1 or not {*kinds} <= {"file", ""}
         samples: set[str] = set()
         for path, kind in zip(paths, kinds, strict=True):
             if kind in ("folder", "archive"):
@@ -125,7 +128,7 @@ class Search:
                     together[path.parent] = None
                     self._tree(tree, tree.shown)
             elif kind == "file":
-                self._file(path, several=len(paths) > 1)
+                self._file(path, by_folder=by_folder)
 
     def _kind(self, path: Path) -> str:
         """``folder``, ``archive``, ``samples``, ``file``, or nothing for what is not there, which is told."""
@@ -155,12 +158,12 @@ class Search:
                 found[folder] = tree
         return found
 
-    def _file(self, path: Path, *, several: bool) -> None:
+    def _file(self, path: Path, *, by_folder: bool) -> None:
         entry = _named_entry(path)
         base = stem(path.name) if is_work(path.name) else path.stem
-        # Several files called solution.py are told apart by their folders.
         generic = base.lower() in ("solution", self._asked.entry.lower())
-        parent = Path(os.path.abspath(path.parent)).name if several and generic else ""  # noqa: PTH100
+        # Several files called solution.py are told apart by their folders.
+        parent = Path(os.path.abspath(path.parent)).name if by_folder and generic else ""  # noqa: PTH100
         name = parent or base
         attempt = Attempt(str(path), name, name, (Person(name),), (HandedIn(path.name, entry),), located=True)
         beside = files_beside(path) if self._single else None

@@ -53,7 +53,15 @@ def where(failure: Failure, positions: Positions = PLAIN) -> str:
 def _said(failure: Failure, limit: int = 300) -> str:
     """What an exception says, after a colon; of a syntax error without the line in the whole text."""
     message = _PLACE.sub("", failure.message) if failure.line is not None else failure.message
-    return f": {_short(message, limit)}" if message else ""
+    return _after_colon(message, limit)
+
+
+def _after_colon(message: str, limit: int = 300) -> str:
+    """A message as the end of a sentence, whose period the sentence has itself."""
+    text = _short(message, limit)
+    if text.endswith(".") and not text.endswith(".."):
+        text = text[:-1]
+    return f": {text}" if text else ""
 
 
 def _sentence(positions: Positions, line: int) -> str:
@@ -72,7 +80,7 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
         return f"{_capital(outcome.detail)}."
     if failure is None:
         return f"Memory ran out: {outcome.detail}." if outcome.detail else "Memory ran out."
-    said = f": {_short(failure.message)}" if failure.message else ""
+    said = _after_colon(failure.message)
     if outcome.state == "out_of_memory":
         limit = int(exercise.limits["memory"]) >> 20
         return f"Memory ran out{at} (the limit is {limit} MiB){said}."
@@ -90,6 +98,9 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
     if "PermissionError" in (failure.type, *failure.bases) and "[Errno 13]" in failure.message:
         advice = "Files can't be opened here; the arguments are all there is."
         return f"It raised {failure.type}{at}{said}. {advice}"
+    if failure.type == "NotImplementedError":
+        # Most of all in a starter that nobody has touched yet.
+        return f"It raised {failure.type}{at}{said}. It is not written yet; put your code there."
     return f"It raised {failure.type}{at}{said}."
 
 

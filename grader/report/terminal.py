@@ -388,7 +388,7 @@ def batch_summary(
     table = Listing(("status", "submissions"), rows, right=("submissions",))
     scores = [r.score for r in results if r.score is not None]
     mean = (
-        f"mean score {points(sum(scores) / len(scores))} of {points(results[0].max_score)}; "
+        f"mean score {points(round(sum(scores) / len(scores), 2))} of {points(results[0].max_score)}; "
         if scores
         else ""
     )

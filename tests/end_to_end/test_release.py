@@ -211,10 +211,10 @@ def test_the_check_cell_shows_the_report(package: Path, alone: Path, source: str
 def test_the_readmes_commands_work(package: Path, alone: Path) -> None:
     lines = [line.strip() for line in (alone / "README.txt").read_text().splitlines()]
     commands = [line.split()[1:] for line in lines if line.startswith("grader ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     (alone / "row_scale.py").write_text(RIGHT)
     with_solution(alone / "row_scale.ipynb", RIGHT)
-    assert [student(package, *command, cwd=alone).status for command in commands] == [0, 0, 0]
+    assert [student(package, *command, cwd=alone).status for command in commands] == [0] * 4
 
 
 def test_the_pack_is_found_from_elsewhere_and_for_files_elsewhere(
@@ -230,10 +230,26 @@ def test_the_pack_is_found_from_elsewhere_and_for_files_elsewhere(
     assert "True" in python(package, f"{RIGHT}\nimport grader; print(grader.check(row_scale).passed)", alone)
 
 
-def test_names_in_a_report_are_explained_by_the_same_pack(package: Path, alone: Path) -> None:
-    listed = student(package, "explain", cwd=alone)
-    assert listed.status == 0 and "row_scale" in listed.out
-    assert "1 plus the mean of its squares" in student(package, "explain", "scale", cwd=alone).out
+def test_what_a_report_names_is_explained_in_the_folder(package: Path, alone: Path) -> None:
+    (alone / "row_scale.py").write_text(WRONG)
+    report = student(package, "check", "row_scale.py", cwd=alone).out
+    assert "large_rows" in report
+    done = student(package, "explain", "large_rows", cwd=alone)
+    assert done.status == 0 and "large_rows" in done.out, done.err
+    # The command that it prints works there too.
+    (line,) = [line for line in done.out.splitlines() if line.startswith("run it: ")]
+    command = line.removeprefix("run it: grader ").replace("solution.py", "row_scale.py").split()
+    assert student(package, *command, cwd=alone).status == 1
+
+
+def test_checks_are_tests_of_pytest_in_the_folder(package: Path, alone: Path) -> None:
+    (alone / "row_scale.py").write_text(RIGHT)
+    for folder, name in ((alone, "row_scale.py"), (alone.parent, "at_home/row_scale.py")):
+        arguments = ["-p", "grader.pytest_plugin", "--grader-exercise=row_scale", "-q", name]
+        code = "import os, pytest; os.environ['PYTEST_DISABLE_PLUGIN_AUTOLOAD'] = '1'\n"
+        code += f"assert not pytest.main({arguments})"
+        # 5 checks, and whether it loads and keeps to the rules.
+        assert "7 passed" in python(package, code, folder)
 
 
 def test_a_class_is_never_graded_by_a_pack_that_lies_in_it(package: Path, alone: Path) -> None:

@@ -155,6 +155,19 @@ def test_a_file_that_is_half_written_gone_or_back_ends_nothing(watching: Start, 
     assert "✓ pass now" in run.upto("What changed since the last run\n") + run.upto()
 
 
+def test_a_file_that_comes_back_as_it_was_has_its_report_shown_again(watching: Start, tmp_path: Path) -> None:
+    file = tmp_path / "ann.py"
+    file.write_text(WRONG)
+    run = watching("ann.py")
+    first = run.upto()
+    file.unlink()
+    assert "ann.py does not exist" in run.upto()
+    save(file, WRONG)
+    again = run.upto()
+    assert "ann  ✗ failed" in again and "What changed" not in again
+    assert again.strip() == first.strip()
+
+
 def test_what_is_saved_unchanged_is_not_run_again(watching: Start, tmp_path: Path) -> None:
     file = tmp_path / "ann.py"
     file.write_text(WRONG)

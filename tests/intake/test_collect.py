@@ -213,6 +213,18 @@ def test_several_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Pat
     assert ids(collect(paths[:1], ASKED)) == ["solution"]
 
 
+def test_several_files_of_one_folder_go_by_their_own_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("solution.py", f"{ENTRY}.py", "other.py"):
+        write(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    paths = [Path("solution.py"), Path(f"./{ENTRY}.py"), tmp_path / "other.py", Path("gone.py")]
+    assert sorted(ids(collect(paths, ASKED))) == sorted(["solution", ENTRY, "other"])
+    write(tmp_path / "bob" / "work.py")
+    assert "solution" not in ids(collect([paths[0], Path("bob")], ASKED))
+
+
 def test_a_path_that_is_not_there_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     intake = collect([tmp_path / "gone.py", write(tmp_path / "ann.py")], ASKED)
     assert ids(intake) == ["ann"]

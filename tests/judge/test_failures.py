@@ -29,6 +29,12 @@ def raised(
         (raised("IndexError"), "It raised IndexError in line 12."),
         (raised("ValueError", "x", ()), "It raised ValueError: x."),
         (raised("KeyError", "a\n  b\t c"), "It raised KeyError in line 12: a b c."),
+        (raised("ValueError", "no such axis."), "It raised ValueError in line 12: no such axis."),
+        (raised("ValueError", "and so on..."), "It raised ValueError in line 12: and so on...."),
+        (
+            raised("NotImplementedError"),
+            "It raised NotImplementedError in line 12. It is not written yet; put your code there.",
+        ),
         (
             raised("SystemExit", "0"),
             "The call ended the program (sys.exit or exit) in line 12; return the answer instead.",

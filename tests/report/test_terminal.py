@@ -368,6 +368,11 @@ def test_the_summary_counts_each_status_and_leaves_faults_out_of_the_mean() -> N
     assert "mean score 0.5 of 1" in text and "2 graded in 2.0 s" in text and "1 kept" in text
 
 
+def test_the_mean_has_two_decimals_as_on_the_class_page() -> None:
+    third = [result(case(), score=score) for score in (1.0, 1.0, 0.0)]
+    assert "mean score 0.67 of 1" in summary(*third)
+
+
 def test_the_summary_of_nothing_new_has_no_rate() -> None:
     text = summary(result(case()), seconds=0.0, graded=0)
     assert "1 kept from earlier runs" in text and "graded" not in text and "a second" not in text
