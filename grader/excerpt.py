@@ -30,7 +30,9 @@ class SourceLine:
 
 def source_lines(text: str) -> list[str]:
     """The lines as Python counts them: other readers end a line at a form feed too."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    # What ends in a newline has no line after it.
+    return lines if lines[-1] else lines[:-1]
 
 
 def around(numbers: Iterable[int]) -> set[int]:

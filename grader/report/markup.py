@@ -213,12 +213,12 @@ def articles(cases: Sequence[CaseView], *, show_visibility: bool = False) -> Mar
         return listed
     if len(rest) > MAX_OPEN:
         more = fill(
-            '<details class="more"><summary>%s</summary>\n%s</details>\n',
+            '<details class="rest"><summary>%s</summary>\n%s</details>\n',
             plural(len(rest), "more check"),
             listed,
         )
     else:
-        more = fill('<h3 class="more">The others</h3>\n%s', listed)
+        more = fill('<h3 class="rest">The others</h3>\n%s', listed)
     return joined([*detailed, more], "\n")
 
 

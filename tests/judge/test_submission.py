@@ -138,7 +138,7 @@ def test_the_lines_of_findings_and_tracebacks_are_in_the_record(pack: Pack) -> N
     steps["public"][0] = StepOutcome("raised", failure=failure)
     run = dataclasses.replace(done, steps=steps)
     result = judge(context(pack, source=SOURCE), run)
-    assert [line.number for line in result.excerpt] == [1, 2, 3, 4, 5, 6, 7]
+    assert [line.number for line in result.excerpt] == [1, 2, 3, 4, 5, 6]
     assert result.excerpt[5].text == "    return torch.softmax(y)"
     # Without the text, and where nothing refers to it, there are none.
     assert judge(context(pack), run).excerpt == ()
@@ -153,13 +153,13 @@ def test_the_lines_of_findings_and_tracebacks_are_in_the_record(pack: Pack) -> N
             LoadOutcome("raised", failure=Failure("SyntaxError", "no (a.py, line 5)", line=5)),
             {},
             [[5, ""]],
-            [3, 4, 5, 6, 7],
+            [3, 4, 5, 6],
         ),
         (
             LoadOutcome("raised", failure=Failure("KeyError", "'a'", frames=((1, "<module>"), (6, "f")))),
             {},
             [[1, "<module>"], [6, "f"]],
-            [1, 2, 3, 4, 5, 6, 7],
+            [1, 2, 3, 4, 5, 6],
         ),
     ],
     ids=["not_python", "not_python_here", "raises"],

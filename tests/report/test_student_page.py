@@ -116,7 +116,7 @@ def test_many_checks_of_which_little_is_told_are_folded() -> None:
     for count, folded in ((3, False), (40, True)):
         cases = (*failing().cases, *[replace(short, id=f"short_{n}") for n in range(count)])
         source = student_page(replace(failing(), cases=cases))
-        assert ('<details class="more">' in source) == folded
+        assert ('<details class="rest">' in source) == folded
         assert source.count("<strong>Two heads</strong>") == count
         assert_inert(source)
 
