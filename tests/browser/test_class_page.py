@@ -183,6 +183,7 @@ def test_coming_back_finds_the_table_as_it_was(looker: Looker, source: str) -> N
     "hash",
     [
         "#?group=99999&clause=-1&case=x&status=constructor&sort=__proto__&size=3&first=-7",
+        "#?group=length&clause=length&case=length&status=toString&sort=undefined",
         "#?low=%3Cimg%3E&words=%00%22&first=1e9",
         "#?%E0%A4%A",
         "#mistakes",

@@ -194,7 +194,7 @@ function recall() {
   Object.assign(view, nothing, { sort: "", down: said.has("down"), first: Number(said.get("first")) || 0 });
   for (const key of kept) {
     const value = said.get(key) ?? "";
-    if (!known[key] || Object.hasOwn(known[key], value)) view[key] = value;
+    if (!known[key] || Object.keys(known[key]).includes(value)) view[key] = value;
   }
   for (const key of ["low", "high"]) if (!Number.isFinite(Number(view[key]))) view[key] = "";
   if ([100, 500].includes(Number(said.get("size")))) view.size = Number(said.get("size"));
