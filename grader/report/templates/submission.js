@@ -29,12 +29,18 @@ const unfold = () => {
 };
 addEventListener("hashchange", unfold);
 unfold();
-// Paper can't unfold what is folded; text that is there to be run is of no use on it.
+// Paper can't unfold what is folded; texts that are there to be run are of no use on it, if nobody unfolded them.
 let opened = [];
 addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll("main details:not([open])")].filter((part) => !part.closest(".code"));
-  for (const part of opened) part.open = true;
+  opened = [...document.querySelectorAll("details:not([open])")];
+  for (const part of opened) {
+    part.open = true;
+    part.closest(".snippet")?.classList.add("unwanted");
+  }
 });
 addEventListener("afterprint", () => {
-  for (const part of opened) part.open = false;
+  for (const part of opened) {
+    part.open = false;
+    part.closest(".snippet")?.classList.remove("unwanted");
+  }
 });
