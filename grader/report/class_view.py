@@ -14,6 +14,7 @@ from grader.people import Person
 from grader.report.class_changes import changes_view
 from grader.report.class_clusters import class_clusters
 from grader.report.class_groups import Groups, Who, page_id, told_apart, who
+from grader.report.class_hints import class_hints
 from grader.report.class_marks import ClassMarks, class_marks
 from grader.report.class_mistakes import class_mistakes
 from grader.report.class_policy import class_policy
@@ -118,6 +119,8 @@ def class_view(
     mistakes, more_mistakes = class_mistakes(summaries, titles, groups)
     clusters = class_clusters(summaries, marks, titles, groups)
     findings, more_findings = class_policy(summaries, groups)
+    alike = _alike(summaries, groups)
+    cases = _cases(summaries, marks, titles)
     first = rows[0][1].exercise if rows else {}
     scores = sorted(row.score for row in table if row.score is not None)
     view = {
@@ -137,10 +140,16 @@ def class_view(
         "ids": any(row.id != row.name for row in table),
         "helpers": sorted({row.policy for row in table} - {"clean"}, reverse=True),
         "missing": _missing(missing),
-        "alike": _alike(summaries, groups),
+        "alike": alike,
+        "hints": class_hints(
+            table,
+            [one.item.flag for one in cases],
+            len(alike["rows"]) + alike["more"],
+            findings=bool(findings),
+        ),
         "changes": changes_view(changes) if changes else None,
         "clauses": _clauses(summaries, titles),
-        "cases": _cases(summaries, marks, titles),
+        "cases": cases,
         "few": MIN_SUBMISSIONS,
         "mistakes": mistakes,
         "more_mistakes": more_mistakes,

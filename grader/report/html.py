@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from grader.people import Person
 from grader.report import markup, parts
 from grader.report.class_view import ClassRow, class_rows, class_view
 from grader.report.figures import number, plural, points, short_digest
-from grader.report.safe import safe
+from grader.report.safe import broken, safe
 from grader.report.submission_view import TEACHER_FACTOR, Memo, submission_view
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
 from grader.report.validation_view import breakable, percent, place, validation_view
@@ -180,7 +179,7 @@ def _environment() -> Environment:
         number=number,
         points=points,
         articles=markup.articles,
-        broken=_broken,
+        broken=broken,
         breakable=breakable,
         check_rows=markup.check_rows,
         clause_rows=markup.clause_rows,
@@ -195,11 +194,6 @@ def _environment() -> Environment:
         percent=percent,
     )
     return environment
-
-
-def _broken(text: str) -> Markup:
-    """The text with places at which a long id may be broken."""
-    return Markup("<wbr>").join(re.split("(?<=[_.-])", text))
 
 
 @functools.cache

@@ -34,7 +34,7 @@ def maps(found: InfluenceMap, room: Room) -> Markup:
         '<div class="maps">\n%s</div>\n'
         '<p class="soft">A row of a map is an element of <code>%s</code> that was changed, a column a row of '
         "the answer%s Filled: that row of the answer moved. Empty: it stayed as it was.%s "
-        "Framed and crossed: yours is not what it should be.</p>\n<p>%s</p>\n</article>\n",
+        'Framed and crossed: yours is not what it should be.</p>\n<p class="soft">%s</p>\n</article>\n',
         fill('<p class="said"><bdi>%s</bdi></p>\n', one_line(found.message, 600)) if found.message else "",
         joined(drawings),
         safe_line(found.argument, 80),

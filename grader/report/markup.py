@@ -15,9 +15,9 @@ from grader.report.arrays import ShownArray
 from grader.report.figures import number, plural, points
 from grader.report.heat import legend
 from grader.report.parts import SCROLL, array, listing, part, side, snippet
-from grader.report.safe import fill, joined, safe, safe_line
+from grader.report.safe import broken, fill, joined, safe, safe_line
 from grader.report.submission_view import BOTH, CaseView, Clause, Details
-from grader.report.texts import VERDICT_WORDS
+from grader.report.texts import VERDICT_WORDS, one_line
 from grader.result import CaseResult
 
 SIGNS: Mapping[str, str] = {"passed": "✓", "skipped": "–", "grader_fault": "?"}
@@ -132,7 +132,7 @@ def _check_row(
 
     ``anchor`` is 0 for a case that is shown nowhere else.
     """
-    shown = safe_line(name, 120)
+    shown = broken(one_line(name, 120))
     if anchor:
         shown = fill('<a href="#case-%s">%s</a>', anchor, shown)
     begin = fill(

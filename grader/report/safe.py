@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +31,16 @@ def safe_text(text: str, limit: int) -> Markup:
 def safe_line(text: str, limit: int) -> Markup:
     """The same on one line; see `grader.report.texts.one_line`."""
     return _kept_line(text, limit) if len(text) <= _MAX_KEPT else _escaped(one_line(text, limit))
+
+
+def broken(text: str) -> Markup:
+    """The text, which is cleaned already, with places at which a long id may be broken.
+
+    Example:
+        >>> broken("row_0<")
+        Markup('row_<wbr>0&lt;')
+    """
+    return Markup("<wbr>").join(re.split("(?<=[_.-])", text))
 
 
 def _escaped(text: str) -> Markup:

@@ -256,6 +256,27 @@ def test_what_is_to_be_looked_at_comes_before_what_has_cost_points() -> None:
     assert "N 0 while it ran" in violation
 
 
+def test_where_to_look_first_counts_what_its_filters_show() -> None:
+    alike = [
+        replace(KINDS["passing"], submission=replace(info(name, name), alike="same", digest=name))
+        for name in ("ann", "bob")
+    ]
+    records = numbered([KINDS[kind] for kind in (*SOME, "not_loadable")]) + alike
+    view = class_view(class_rows(records), "", "")
+    hints = {(hint.key, hint.value) if hint.key else hint.place: hint for hint in view["hints"]}
+    assert {key: hint.count for key, hint in hints.items()} == {
+        ("status", "not_loadable"): 2,
+        ("policy", "suspicious"): 1,
+        ("policy", "violated"): 1,
+        "alike": 1,
+    }
+    assert hints["alike"].words == "group with the same text"
+    assert hints["status", "not_loadable"].words == "files that can’t be loaded"
+    source = class_page(records)
+    assert all(f'id="{hint.place}"' in source for hint in hints.values())
+    assert 'id="look"' not in class_page([KINDS["passing"]])
+
+
 def test_grader_faults_stand_apart_from_failures() -> None:
     page = Page(class_page([KINDS["grader_fault"], KINDS["failing"]]))
     assert "They are no failures of the students." in page.text

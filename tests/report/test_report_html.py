@@ -53,7 +53,8 @@ ATTRIBUTES = """
 lang charset http-equiv content name class href aria-labelledby aria-label aria-hidden id role tabindex scope
 viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx d type hidden for placeholder
 autocomplete spellcheck
-data-sort data-rest data-low data-high data-group data-clause data-case data-value value min max step
+data-sort data-rest data-low data-high data-group data-clause data-case data-status data-policy
+data-value value min max step
 aria-describedby cx cy r
 """
 LINK = re.compile(

@@ -45,16 +45,16 @@ const shownColumns = heads.map((head) => head.dataset.sort);
 function link(folder, row, ...inside) {
   return make("a", { href: `${folder}/${encodeURIComponent(data.href[row])}.html` }, ...inside);
 }
-const soft = (text) => make("span", { className: "soft" }, text);
+const soft = (...texts) => make("span", { className: "soft" }, ...texts);
 // Long ids are of several words.
 const broken = (text) => text.split(/(?<=[_.-])/).flatMap((part, at) => (at ? [make("wbr"), part] : [part]));
 const cells = {
   name: (row) => make("th", { scope: "row" }, link("teacher", row, make("bdi", {}, ...broken(name(row))))),
   id: (row) => make("td", { className: "id" }, link("students", row, ...broken(id(row)))),
-  undefined: (row) => make("td", {}, link("students", row, "student’s")),
+  undefined: (row) => make("td", {}, link("students", row, "open")),
   status: (row) => make("td", { className: tones[data.status[row]] }, `${signs[data.status[row]]} ${columns.status(row)}`),
   score: (row) => make("td", { className: "n" }, points(data.score[row])),
-  reason: (row) => make("td", {}, reason(row), ...(adjusted(row) ? [" ", soft(adjusted(row))] : [])),
+  reason: (row) => make("td", {}, reason(row), ...(adjusted(row) ? [" ", soft(...broken(adjusted(row)))] : [])),
   failed: (row) => make("td", { className: "n" }, ...(data.judged[row] ? [`${data.failed[row]} `, soft(`/ ${data.judged[row]}`)] : ["–"])),
   policy: (row) => make("td", { className: tones[data.policy[row]] ?? "" }, (signs[data.policy[row]] ?? "") + data.policy[row]),
   handed_in: (row) => make("td", { className: "when" }, data.handed_in[row]),
@@ -193,7 +193,7 @@ function recall() {
   Object.assign(view, nothing, { sort: "", down: said.has("down"), first: Number(said.get("first")) || 0 });
   for (const key of kept) {
     const value = said.get(key) ?? "";
-    if (!known[key] || Object.hasOwn(known[key], value)) view[key] = value;
+    if (!known[key] || Object.keys(known[key]).includes(value)) view[key] = value;
   }
   for (const key of ["low", "high"]) if (!Number.isFinite(Number(view[key]))) view[key] = "";
   if ([100, 500].includes(Number(said.get("size")))) view.size = Number(said.get("size"));
@@ -232,7 +232,7 @@ at("reset").addEventListener("click", () => {
 });
 at("filters").hidden = false;
 at("state").hidden = false;
-for (const key of ["group", "clause", "case"]) {
+for (const key of ["group", "clause", "case", "status", "policy"]) {
   for (const one of document.querySelectorAll(`button[data-${key}]`)) {
     one.hidden = false;
     one.addEventListener("click", () => show({ [key]: one.dataset[key] }));
