@@ -90,8 +90,8 @@ def test_a_right_file_passes_and_a_wrong_one_fails_as_check_says(here: Path) -> 
 def test_what_holds_of_the_file_is_said_once(here: Path) -> None:
     done = run_pytest(STUDENT, "wrong.py", "right.py", cwd=here)
     assert len(re.findall(r"^=+ wrong\.py =+$", done.out, re.M)) == 1
-    assert re.search(r"^wrong  failed  [0-9.]+ of 6\.5 points$", done.out, re.M)
-    assert re.search(r"^right  passed  6\.5 of 6\.5 points$", done.out, re.M)
+    assert re.search(r"^wrong  ✗ failed  [0-9.]+ of 6\.5 points$", done.out, re.M)
+    assert re.search(r"^right  ✓ passed  6\.5 of 6\.5 points$", done.out, re.M)
 
 
 @pytest.mark.parametrize(
