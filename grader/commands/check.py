@@ -98,6 +98,8 @@ def _check_once(chosen: argparse.Namespace, pack: Pack, runner: Runner, checks: 
 
         tell_results(pack, list(zip(intake.submissions, results, strict=True)), intake.problems)
     _finish(chosen, results)
+    if chosen.html is not None and results and chosen.format == "text" and not (chosen.json or chosen.quiet):
+        console().print(f"page: {chosen.html}", soft_wrap=True, markup=False)
     return _check_status(results, bool(intake.problems) or not results)
 
 

@@ -97,6 +97,23 @@ PAGES: Mapping[str, Page] = {
     ),
 }
 
+# Pages of files that can't be loaded for a reason of which more is known.
+LOADING: Mapping[str, Page] = {
+    "not_python": Page(
+        "The text is not valid Python, so none of it runs.",
+        "Python reads a whole file before it runs the first line of it.",
+        "",
+        "Look at the line that is named and at the one before it: often a bracket, a quotation mark, a colon "
+        "or an indentation is missing there.",
+    ),
+    "not_defined": Page(
+        "The file loads, but the function that the checks call is not in it.",
+        "The checks call it by its name, and nothing else in the file is looked at.",
+        "",
+        "Define the function under exactly that name, outside every other function and class.",
+    ),
+}
+
 
 def explain(
     pack: Pack, cases: Sequence[CaseResult], told: Collection[str], left: Collection[str]
@@ -117,10 +134,10 @@ def explain(
     return found
 
 
-def entry(verdict: str, clause: str, message: str) -> dict[str, Any]:
-    """An explanation as the Result record holds it."""
+def entry(verdict: str, clause: str, message: str, cause: str = "") -> dict[str, Any]:
+    """An explanation as the Result record holds it; ``cause`` names a page of `LOADING`."""
     title = TITLES[verdict]
-    page = {"id": verdict, "title": title, "clause": clause, **vars(PAGES[verdict])}
+    page = {"id": verdict, "title": title, "clause": clause, **vars(LOADING.get(cause) or PAGES[verdict])}
     return {
         "ids": [verdict],
         "title": title,

@@ -153,6 +153,17 @@ def load_message(
     return f"Loading the file raised {failure.type}{at}{said}."
 
 
+def load_cause(load: LoadOutcome | None, report: Mapping[str, Any]) -> str:
+    """Why a file can't be loaded: ``not_python``, ``not_defined``, or empty for all else."""
+    if isinstance(report.get("syntax_error"), Mapping):
+        return "not_python"
+    if load is None:
+        return ""
+    if load.state == "returned":
+        return "" if load.callable else "not_defined"
+    return "not_python" if load.failure is not None and load.failure.line is not None else ""
+
+
 def load_failure(load: LoadOutcome | None, report: Mapping[str, Any]) -> dict[str, Any]:
     """How a file that can't be loaded ended: ``exception`` and ``traceback``, as in a case's details.
 

@@ -13,7 +13,7 @@ from grader.judge.cases import judge_case
 from grader.judge.details import case_details, file_named
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
-from grader.judge.failures import load_failure, load_message, load_notes
+from grader.judge.failures import load_cause, load_failure, load_message, load_notes
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
@@ -121,8 +121,9 @@ def judge(context: Context, execution: Execution) -> Result:
     if problem is not None:
         cases = _all_skipped(pack)
         loading = load_failure(execution.load, report)
+        told = entry("not_loadable", "", problem, load_cause(execution.load, report))
         result = _finish(context, execution, cases, policy, notes, "not_loadable", problem)
-        result = replace(result, diagnoses=(entry("not_loadable", "", problem),), loading=loading)
+        result = replace(result, diagnoses=(told,), loading=loading)
         return replace(result, excerpt=_excerpt(context, result))
     notes += load_notes(execution.load, report, positions)
     changed = _changed_arguments(execution)

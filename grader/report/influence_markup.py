@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from markupsafe import Markup
 
-from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap, Sides
+from grader.report.influence import MAX_NAMED, MOVED, NO_ANSWER, InfluenceMap, Sides
 from grader.report.room import Room, byte_count
 from grader.report.safe import fill, joined, safe_line
 from grader.report.texts import one_line
@@ -34,15 +34,23 @@ def maps(found: InfluenceMap, room: Room) -> Markup:
         '<div class="maps">\n%s</div>\n'
         '<p class="soft">A row of a map is an element of <code>%s</code> that was changed, a column a row of '
         "the answer%s Filled: that row of the answer moved. Empty: it stayed as it was.%s "
-        'Framed and crossed: yours is not what it should be.</p>\n<p class="soft">%s</p>\n</article>\n',
+        'Framed and crossed: yours is not what it should be.</p>\n<p class="soft">%s</p>\n%s</article>\n',
         fill('<p class="said"><bdi>%s</bdi></p>\n', one_line(found.message, 600)) if found.message else "",
         joined(drawings),
         safe_line(found.argument, 80),
         fill(alike, safe_line(sides.numbered, 200)),
         " ?: there was no answer." if found.unanswered else "",
-        found.words(),
+        found.words(0),
+        _named_cells(found),
     )
     return content if room.take(byte_count(content)) else Markup()
+
+
+def _named_cells(found: InfluenceMap) -> Markup:
+    """Which cells differ, for those who can't see the drawing; empty where they are too many."""
+    if len(found.differing) > MAX_NAMED:
+        return Markup()
+    return fill('<details><summary>Which cells</summary>\n<p class="soft">%s</p></details>\n', found.words())
 
 
 # Students with the same mistake have the same map, and the right one is everyone's.

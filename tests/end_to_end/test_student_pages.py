@@ -32,6 +32,7 @@ def page(home: Path, path: Path, out: Path) -> str:
     """The page that ``grader check --html`` writes."""
     done = grader("check", path, "--html", out, cwd=home)
     assert done.status == 1, done.err
+    assert done.out.splitlines()[-1] == f"page: {out}"
     return out.read_text("utf-8")
 
 

@@ -12,8 +12,9 @@ from support.known import row_scale
 
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.explanations import PAGES, TITLES, entry, explain
-from grader.outcomes import Failure, StepOutcome
-from grader.result import CaseResult, Verdict
+from grader.judge.submission import Context, judge
+from grader.outcomes import Execution, Failure, LoadOutcome, StepOutcome
+from grader.result import CaseResult, Isolation, SubmissionInfo, Verdict
 from judge.answering import judged, outcomes_of
 
 VALUES = ("passed", "wrong_value", "relation_violated", "skipped", "grader_fault")
@@ -182,10 +183,6 @@ def test_a_record_explains_an_exception_with_where_it_happens(stepped: Pack) -> 
 
 
 def test_a_file_that_can_not_be_loaded_is_explained(stepped: Pack) -> None:
-    from grader.judge.submission import Context, judge
-    from grader.outcomes import Execution, LoadOutcome
-    from grader.result import Isolation, SubmissionInfo
-
     context = Context(
         stepped, SubmissionInfo("a", "A", ("a",), "a.py", "sha256:1"), Isolation("none", ("process",))
     )
@@ -194,6 +191,30 @@ def test_a_file_that_can_not_be_loaded_is_explained(stepped: Pack) -> None:
     assert [d["ids"] for d in result.diagnoses] == [["not_loadable"]]
     assert result.diagnoses[0]["message"] == result.message
     assert (result.influence, result.counterexample) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("load", "report", "what"),
+    [
+        (None, {"syntax_error": {"line": 3, "message": "invalid syntax"}}, "The text is not valid Python"),
+        (
+            LoadOutcome("raised", failure=Failure("SyntaxError", "no", line=2)),
+            {},
+            "The text is not valid Python",
+        ),
+        (LoadOutcome("returned", names=("row_scal",)), {}, "The file loads, but the function"),
+        (LoadOutcome("returned", found=True, type="int"), {}, "The file loads, but the function"),
+        (LoadOutcome("raised", failure=Failure("ValueError", "no")), {}, "Your file raises an exception"),
+        (None, {}, "Your file raises an exception"),
+    ],
+)
+def test_why_a_file_can_not_be_loaded_has_a_page_of_its_own(
+    stepped: Pack, load: LoadOutcome | None, report: dict[str, Any], what: str
+) -> None:
+    info = SubmissionInfo("a", "A", ("a",), "a.py", "sha256:1")
+    result = judge(Context(stepped, info, Isolation("none", ("process",))), Execution(report, load, {}))
+    (told,) = result.diagnoses
+    assert told["ids"] == ["not_loadable"] and told["pages"][0]["what"].startswith(what)
 
 
 @pytest.mark.parametrize(
