@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FEW_LEFT_OUT = 3
 MAX_REASONS = 4
+MAX_NAMED = 10
 
 
 def grade(chosen: argparse.Namespace) -> int:
@@ -95,14 +96,19 @@ def _tell(intake: Intake, *, quiet: bool) -> None:
 
 
 def _left_out(intake: Intake) -> list[str]:
-    """How many files are left out, by reason; each by its name where there are few."""
-    if len(intake.left_out) <= FEW_LEFT_OUT:
-        return [f"left out {left}" for left in intake.left_out]
-    reasons = Counter(intake.reasons).most_common()
-    told = [f"{count} × {reason}" for reason, count in reasons[:MAX_REASONS]]
-    rest = sum(count for _, count in reasons[MAX_REASONS:])
-    told += [f"{rest} × another reason"] if rest else []
-    return [f"left out {len(intake.left_out)} files: {'; '.join(told)}; grader intake names them"]
+    """Which files are left out: those with a reason that many share by number, the others by name."""
+    shared = {why: count for why, count in Counter(intake.reasons).most_common() if count > FEW_LEFT_OUT}
+    lines = []
+    if shared:
+        told = [f"{count} × {why}" for why, count in list(shared.items())[:MAX_REASONS]]
+        rest = sum(list(shared.values())[MAX_REASONS:])
+        told += [f"{rest} × another reason"] if rest else []
+        lines.append(f"left out {sum(shared.values())} files: {'; '.join(told)}; grader intake names them")
+    single = [left for left, why in zip(intake.left_out, intake.reasons, strict=True) if why not in shared]
+    lines += [f"left out {left}" for left in single[:MAX_NAMED]]
+    if len(single) > MAX_NAMED:
+        lines.append(f"left out {len(single) - MAX_NAMED} more files; grader intake names them")
+    return lines
 
 
 def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]) -> dict[str, Any]:
