@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,8 @@ def faults(attack: Attack, result: Result, secrets: Mapping[str, str], level: st
     )
     if result.isolation.level != level:
         found.append(f"isolation is {result.isolation.level}, expected {level}")
-    if "ESCAPED" in record:
+    # The record quotes the submission's own lines, and one of them is what would say so.
+    if "ESCAPED" in replace(result, excerpt=()).to_json():
         found.append("it says that it escaped: " + _lines(said, "ESCAPED"))
     found += [f"the secret of {place} came back" for place, text in secrets.items() if text in record]
     if attack.says and attack.says not in said:
