@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import test_statement_page as statements
 import test_validation_page as validations
-from samples import HOSTILE, class_of, every_kind, failing, hostile, info
+from samples import HOSTILE, changed_result, class_of, every_kind, failing, hostile, info, twins_of_three
 
 from grader.exercise.source import load
 from grader.handout.page import Requirement, page_of
@@ -58,23 +58,10 @@ def large_class() -> str:
     """A class with faults, suspicions, and all that else can be on its page."""
     results = class_of(60)
     results += [replace(r, submission=info(f"Student {k}", f"k{k}")) for k, r in RECORDS.items()]
-    twins = [
-        replace(failing(), submission=replace(info(n, n), digest=d, alike="same", late=True))
-        for n, d in (("ann", "1"), ("bob", "1"), ("cem", "2"))
-    ]
-    side = {"pack": "sha256:0123456789abcdef", "status": "failed", "score": 1.5, "max_score": 20.0}
-    change = {
-        "id": "ann",
-        "name": "ann",
-        "before": side,
-        "after": {**side, "score": 3.25, "status": "failed"},
-        "cases": [{"id": "one_case", "before": "wrong_value", "after": ""}],
-        "anew": True,
-    }
     return page_of_rows(
-        class_rows(results + twins),
+        class_rows(results + twins_of_three()),
         missing=[Person("Nora Late", "0017"), Person("Max")],
-        changes={"compared": 3, "changed": [change]},
+        changes={"compared": 3, "changed": [changed_result()]},
         pending=2,
     )
 

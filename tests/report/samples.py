@@ -619,3 +619,24 @@ def class_of(size: int) -> list[Result]:
         who = info(f"{first} {last} {at}", f"s{at:04d}")
         results.append(replace(kind, submission=who, timing=Timing(0.02 + drawn.random() / 20, 0.01)))
     return results
+
+
+def twins_of_three() -> list[Result]:
+    """Three that have the same text, two of them the same file."""
+    return [
+        replace(failing(), submission=replace(info(name, name), digest=digest, alike="same", late=True))
+        for name, digest in (("ann", "1"), ("bob", "1"), ("cem", "2"))
+    ]
+
+
+def changed_result(name: str = "ann") -> dict[str, Any]:
+    """What another pack has changed of one submission."""
+    side = {"pack": "sha256:0123456789abcdef", "status": "failed", "score": 1.5, "max_score": 20.0}
+    return {
+        "id": name,
+        "name": name,
+        "before": side,
+        "after": {**side, "score": 3.25, "status": "failed"},
+        "cases": [{"id": "one_case", "before": "wrong_value", "after": ""}],
+        "anew": True,
+    }

@@ -11,7 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import Page
-from samples import CASES, CLAUSES, HOSTILE, class_of, every_kind, hostile, info, named, result
+from samples import (
+    CASES,
+    CLAUSES,
+    HOSTILE,
+    changed_result,
+    class_of,
+    every_kind,
+    hostile,
+    info,
+    named,
+    result,
+    twins_of_three,
+)
 from test_report_html import ANY_TEXT, assert_inert
 
 from grader.people import Person
@@ -161,21 +173,8 @@ def test_what_the_parts_of_a_page_count_adds_up(kinds: list[str]) -> None:
 
 
 def test_who_is_alike_who_handed_in_nothing_and_what_changed_stand_on_the_class_page() -> None:
-    one, two, three = (
-        replace(
-            KINDS["failing"], submission=replace(info(name, name), digest=digest, alike="same", late=True)
-        )
-        for name, digest in (("ann", "1"), ("bob", "1"), ("cem", "2"))
-    )
-    side = {"pack": "sha256:0123456789abcdef", "status": "failed", "score": 1.5, "max_score": 20.0}
-    change = {
-        "id": "ann",
-        "name": "ann",
-        "before": side,
-        "after": {**side, "score": 3.25, "status": "failed"},
-        "cases": [{"id": "one_case", "before": "wrong_value", "after": ""}],
-        "anew": True,
-    }
+    one, two, three = twins_of_three()
+    change = changed_result()
     weighed = {**change, "id": "bob", "name": "bob", "cases": [], "anew": False}
     source = page_of_rows(
         class_rows([one, two, three]),
