@@ -157,8 +157,9 @@ def _late(total: _Total, rules: Mapping[str, Any], info: SubmissionInfo) -> None
     per = rules.get("per", "day")
 
     def counted(*, by_hours: bool) -> float:
-        # A day that has 25 hours, since the clocks go back, is one day.
-        return elapsed if by_hours else min(elapsed, by_clock)
+        # A day that has 25 hours, since the clocks go back, is one day. What is late stays late, though the
+        # clocks show an earlier time.
+        return elapsed if by_hours or by_clock <= 0 < elapsed else min(elapsed, by_clock)
 
     def over(span: float) -> bool:
         return counted(by_hours=span % DAY != 0) > span

@@ -153,11 +153,23 @@ HOURLY = {"timezone": "Europe/Berlin", "cost": 1, "per": "hour"}
         ("2026-10-25T02:30", "2026-10-25T02:15+01:00", 0),
         ("2026-10-25T02:15+02:00", "2026-10-25T02:30", 1),
         ("2026-03-29T02:30", "2026-03-29T03:30+02:00", 0),
+        # A minute late, when the clocks show almost an hour less.
+        ("2026-10-25T02:59+02:00", "2026-10-25T02:00+01:00", 1),
+        ("2026-10-25T02:59+02:00", "2026-10-25T02:58:59+02:00", 0),
     ],
 )
 def test_hours_are_those_that_passed_where_the_clocks_change(due: str, submitted_at: str, hours: int) -> None:
     rules = {"late": HOURLY | {"due": due}}
     assert scored(rules, replace(INFO, submitted_at=submitted_at))[0] == 12 - hours
+
+
+@pytest.mark.parametrize("per", ["hour", "day", "once"])
+def test_what_is_late_stays_late_though_the_clocks_go_back(per: str) -> None:
+    due = "2026-10-25T02:59+02:00"
+    rules = {"late": HOURLY | {"due": due, "per": per}}
+    score, adjustments = scored(rules, replace(INFO, submitted_at="2026-10-25T02:00+01:00"))[:2]
+    assert score == 11
+    assert "handed in 1 min late" in str(adjustments)
 
 
 @given(
