@@ -244,9 +244,17 @@ def typed_in_a_terminal(cwd: Path, *typed: tuple[bytes, bytes]) -> tuple[int, st
         os.chdir(cwd)
         os.execve(sys.executable, command, environment)
     seen, at, waiting = b"", 0, list(typed)
+    last, silent = b"", 0
     while True:
-        if not select.select([terminal], [], [], 120)[0]:
-            os.kill(process, signal.SIGKILL)
+        if not select.select([terminal], [], [], 1)[0]:
+            silent += 1
+            if silent > 120:
+                os.kill(process, signal.SIGKILL)
+            elif last == b"\x03":
+                # Python may miss an interrupt that comes just before it begins to read: one types it again.
+                os.write(terminal, last)
+            continue
+        silent = 0
         try:
             piece = os.read(terminal, 4096)
         except OSError:
@@ -256,7 +264,8 @@ def typed_in_a_terminal(cwd: Path, *typed: tuple[bytes, bytes]) -> tuple[int, st
         seen += piece
         while waiting and (found := seen.find(waiting[0][0], at)) >= 0:
             at = found + len(waiting[0][0])
-            os.write(terminal, waiting.pop(0)[1])
+            last = waiting.pop(0)[1]
+            os.write(terminal, last)
     _, ended = os.waitpid(process, 0)
     os.close(terminal)
     return os.waitstatus_to_exitcode(ended), seen.decode()
