@@ -38,7 +38,7 @@ from grader.exercise.resolve import resolve_pack
 from grader.gradebook.journal import Gradebook
 from grader.intake.collect import collect
 from grader.report import files
-from grader.report.class_view import class_rows
+from grader.report.class_page.view import class_rows
 from grader.report.html import page_of_rows
 from grader.result import Result
 

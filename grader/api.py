@@ -68,7 +68,8 @@ class Checked:
         """The report as ``grader check`` prints it, without colours."""
         from rich.console import Console
 
-        from grader.report.terminal import check_report, show
+        from grader.report.terminal.console import show
+        from grader.report.terminal.submission import check_report
 
         text = io.StringIO()
         terminal = Console(file=text, width=100, color_system=None, force_jupyter=False)
@@ -163,7 +164,8 @@ class Graded(Sequence[Result]):
         """What ``grader grade`` prints at its end."""
         from rich.console import Console
 
-        from grader.report.terminal import batch_summary, show
+        from grader.report.terminal.batch import batch_summary
+        from grader.report.terminal.console import show
 
         text = io.StringIO()
         summary = batch_summary(self._results, self._seconds, self.ran, self.rejudged)

@@ -266,7 +266,7 @@ class SubmissionItem(pytest.Item):
         if case.visibility == "hidden":
             title = self.state.pack.exercise.clauses[case.clause]["title"]
             raise NotPassedError(f"{_cleaned(title)}: {_cleaned(case.message)}")
-        from grader.report.terminal import case_report
+        from grader.report.terminal.submission import case_report
 
         assert self.graded is not None
         details = dict(case.details)
@@ -334,7 +334,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _summary(result: Result) -> str:
     """What ``grader check`` shows of a file apart from its checks."""
-    from grader.report.terminal import check_report
+    from grader.report.terminal.submission import check_report
     from grader.result import Output
 
     output = result.output if result.status == "not_loadable" else Output()
@@ -347,7 +347,7 @@ def _summary(result: Result) -> str:
 def _printed(content: RenderableType) -> str:
     from rich.console import Console
 
-    from grader.report.terminal import show
+    from grader.report.terminal.console import show
 
     text = io.StringIO()
     width = max(shutil.get_terminal_size().columns, 40)

@@ -25,7 +25,7 @@ def make_sample() -> tuple[str, str]:
     from grader.exercise.resolve import resolve_pack
     from grader.intake.collect import collect
     from grader.report.html import student_page
-    from grader.report.terminal import check_report
+    from grader.report.terminal.submission import check_report
     from grader.result import Timing
 
     pack = resolve_pack("mlm_forward", ROOT)

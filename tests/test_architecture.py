@@ -97,7 +97,7 @@ def test_a_check_with_a_cached_pack_loads_neither_yaml_nor_the_authoring_tools(t
         "import sys\n"
         "from pathlib import Path\n"
         "from grader.exercise.resolve import resolve_pack\n"
-        "import grader.batch.runner, grader.intake.collect, grader.report.terminal\n"
+        "import grader.batch.runner, grader.intake.collect, grader.report.terminal.submission\n"
         "resolve_pack('mlm_forward', Path(sys.argv[1]))\n"
         "print(sorted(n for n in ('yaml', 'hypothesis', 'torch', 'jinja2', 'pytest') if n in sys.modules))"
     )

@@ -25,7 +25,7 @@ from grader.exercise import pack as packs
 from grader.exercise.pack import Pack
 from grader.report import files
 from grader.report.html import student_page, teacher_page
-from grader.report.submission_view import Memo
+from grader.report.submission_page.view import Memo
 from grader.result import Result
 from grader.summary import Record
 

@@ -21,7 +21,7 @@ def validate(chosen: argparse.Namespace) -> int:
     """``grader validate``."""
     if chosen.format == "github":
         return _validate_for_github(chosen)
-    from grader.report.validation import validation_report
+    from grader.report.terminal.validation import validation_report
 
     validation = _validated(chosen, _named_exercise(chosen))
     if chosen.json:
@@ -40,9 +40,9 @@ def validate(chosen: argparse.Namespace) -> int:
 def _validate_for_github(chosen: argparse.Namespace) -> int:
     """The report in the job's log, annotations at the lines at fault, and the job's summary."""
     from grader.commands import job
-    from grader.report import validation_job
-    from grader.report.validation import validation_report
-    from grader.report.workflow import as_many_as_shown
+    from grader.report.github import validation_job
+    from grader.report.github.workflow import as_many_as_shown
+    from grader.report.terminal.validation import validation_report
 
     name, file = chosen.name or "exercise", ""
 

@@ -118,7 +118,8 @@ def _finish(chosen: argparse.Namespace, results: list[Result]) -> None:
 
 
 def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submission: Submission) -> None:
-    from grader.report.terminal import check_line, check_report, show
+    from grader.report.terminal.console import show
+    from grader.report.terminal.submission import check_line, check_report
 
     terminal = console()
     if chosen.quiet:

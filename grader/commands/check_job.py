@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grader.commands import job
 from grader.errors import GraderError
 from grader.report.exports import classroom, github
-from grader.report.workflow import code, command
+from grader.report.github.workflow import code, command
 
 if TYPE_CHECKING:
     from grader.exercise.pack import Pack

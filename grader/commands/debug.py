@@ -254,7 +254,7 @@ class _Debugger(pdb.Pdb):
 
         Print the answer that this check expects.
         """
-        from grader.report.terminal import Trimmed
+        from grader.report.terminal.console import Trimmed
 
         console().print(Trimmed(self._expected()))
 
@@ -354,7 +354,7 @@ def _expected(pack: Pack, case: PackCase) -> RenderableType:
 
     from grader.judge.details import plain
     from grader.judge.topics import asks
-    from grader.report.matrices import side_by_side
+    from grader.report.terminal.matrices import side_by_side
 
     if case.check != "compare":
         return Text(asks(case))
@@ -369,8 +369,8 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
     from grader.judge.cases import judge_case
     from grader.judge.details import plain
     from grader.positions import Positions
-    from grader.report.matrices import side_by_side
-    from grader.report.terminal import Trimmed, words
+    from grader.report.terminal.console import Trimmed, words
+    from grader.report.terminal.matrices import side_by_side
     from grader.report.texts import clean
 
     own = [outcomes[step] for step in case.steps]

@@ -15,8 +15,8 @@ def explain(chosen: argparse.Namespace) -> int:
     """``grader explain``."""
     from grader.exercise.resolve import resolve_pack
     from grader.judge.topics import find, listing
-    from grader.report.explain import explanation, overview
-    from grader.report.terminal import show
+    from grader.report.terminal.console import show
+    from grader.report.terminal.explain import explanation, overview
 
     # In a hand-out's folder the pack of that hand-out is meant.
     pack = resolve_pack(chosen.exercise, chosen.root, beside=[Path()])

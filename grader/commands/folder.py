@@ -113,7 +113,7 @@ def _list_adjustments(chosen: argparse.Namespace) -> int:
 
     from grader.batch import adjusting
     from grader.listing import Listing
-    from grader.report.terminal import Trimmed
+    from grader.report.terminal.console import Trimmed
     from grader.report.texts import clean
 
     found = adjusting.entries(chosen.folder, chosen.student or "")

@@ -35,7 +35,8 @@ def grade(chosen: argparse.Namespace) -> int:
     from grader.commands.intake import collected
     from grader.exercise.resolve import resolve_pack
     from grader.intake.collect import require_some
-    from grader.report.terminal import batch_summary, show
+    from grader.report.terminal.batch import batch_summary
+    from grader.report.terminal.console import show
     from grader.sandbox.levels import require
 
     if chosen.scheduler is not None and chosen.workers is not None:
@@ -113,7 +114,7 @@ def _left_out(intake: Intake) -> list[str]:
 
 def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]) -> dict[str, Any]:
     """The ``grader.batch/1`` document."""
-    from grader.report.twins import twins
+    from grader.report.class_page.twins import twins
 
     counts: dict[str, int] = {}
     for result in run.summaries:

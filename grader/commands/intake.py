@@ -42,7 +42,7 @@ def intake(chosen: argparse.Namespace) -> int:
     """``grader intake``."""
     from grader.exercise.resolve import resolve_pack
     from grader.intake.preview import preview, to_dict
-    from grader.report.terminal import Trimmed
+    from grader.report.terminal.console import Trimmed
 
     found = collected(chosen, resolve_pack(chosen.exercise, chosen.root))
     if chosen.json:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.commands.shared import say
 from grader.errors import GraderError, OwnFaultError
-from grader.report.workflow import SUMMARY_BYTES, command, cut, repository_path
+from grader.report.github.workflow import SUMMARY_BYTES, command, cut, repository_path
 
 
 def where(file: str) -> str:

@@ -19,7 +19,7 @@ json_written = False
 
 def console(*, stderr: bool = False) -> Console:
     """Standard output or error for tables and colours."""
-    from grader.report.terminal import console
+    from grader.report.terminal.console import console
 
     return console(stderr=stderr)
 

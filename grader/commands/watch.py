@@ -147,8 +147,8 @@ class Watch:
             terminal.print(f"{time.strftime('%H:%M:%S')}  {names} changed", markup=False)
 
     def _check(self, submission: Submission) -> None:
-        from grader.report.since import JUDGED, since, since_report
-        from grader.report.terminal import show
+        from grader.report.terminal.console import show
+        from grader.report.terminal.since import JUDGED, since, since_report
 
         result = self.grade(submission)
         known = self._seen.get(submission.id)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from grader.handout.patterns import Pattern
 from grader.report.figures import plural
-from grader.report.safe import fill, joined
+from grader.report.markup.safe import fill, joined
 
 CELL = 24
 # The width of a letter at the labels' size, at most.

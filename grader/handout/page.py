@@ -21,7 +21,7 @@ from grader.handout.statement import (
     sections_named,
 )
 from grader.report.html import statement_page
-from grader.report.safe import fill
+from grader.report.markup.safe import fill
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -14,7 +14,7 @@ from grader.gradebook.journal import FILE as GRADEBOOK
 from grader.gradebook.journal import Gradebook
 from grader.gradebook.lock import LOCK
 from grader.people import Person
-from grader.report.class_view import ClassRow, class_rows
+from grader.report.class_page.view import ClassRow, class_rows
 from grader.report.html import (
     DOWNLOADS,
     END_OF_DOWNLOADS,
@@ -23,7 +23,7 @@ from grader.report.html import (
     student_page,
     teacher_page,
 )
-from grader.report.submission_view import Memo
+from grader.report.submission_page.view import Memo
 from grader.report.tables import gradebook_csv, jsonl
 from grader.result import Result
 from grader.summary import Summary

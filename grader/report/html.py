@@ -2,7 +2,7 @@
 
 Each page is one file that asks for nothing: styles and scripts are inside, and its Content-Security-Policy
 allows them by their hashes and nothing else. Every text of a record is cleaned and escaped, whatever the
-templates and `grader.report.markup` say: see `grader.report.safe`.
+templates and `grader.report.submission_page.pieces` say: see `grader.report.markup.safe`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from markupsafe import Markup
 
 from grader import __version__
 from grader.people import Person
-from grader.report import markup, parts
-from grader.report.class_view import ClassRow, class_rows, class_view
+from grader.report.class_page.view import ClassRow, class_rows, class_view
+from grader.report.exercise_page.view import breakable, percent, place, validation_view
 from grader.report.figures import number, plural, points, short_digest
-from grader.report.safe import broken, safe
-from grader.report.submission_view import TEACHER_FACTOR, Memo, submission_view
-from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
-from grader.report.validation_view import breakable, percent, place, validation_view
+from grader.report.markup import parts
+from grader.report.markup.safe import broken, safe
+from grader.report.submission_page import pieces
+from grader.report.submission_page.view import TEACHER_FACTOR, Memo, submission_view
+from grader.report.texts import STATUS_SIGNS, STATUS_WORDS, VERDICT_WORDS, clean, one_line
 from grader.result import Result
 from grader.validation import Validation
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 NOTHING = "'none'"
-
-STATUS_SIGNS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "not_loadable": "!", "grader_fault": "?"}
 
 
 def student_page(result: Result, memo: Memo | None = None) -> str:
@@ -178,16 +177,16 @@ def _environment() -> Environment:
         line=one_line,
         number=number,
         points=points,
-        articles=markup.articles,
+        articles=pieces.articles,
         broken=broken,
         breakable=breakable,
-        check_rows=markup.check_rows,
-        clause_rows=markup.clause_rows,
-        exception=markup.exception,
-        hidden_rows=markup.hidden_rows,
+        check_rows=pieces.check_rows,
+        clause_rows=pieces.clause_rows,
+        exception=pieces.exception,
+        hidden_rows=pieces.hidden_rows,
         listing=parts.listing,
-        skipped_rows=markup.skipped_rows,
-        tone=lambda word: markup.TONES.get(word, "bad"),
+        skipped_rows=pieces.skipped_rows,
+        tone=lambda word: pieces.TONES.get(word, "bad"),
         href=lambda text: quote(clean(text, 300), safe=""),
         short=short_digest,
         plural=plural,

@@ -81,6 +81,10 @@ STATUS_WORDS: Mapping[str, str] = {
     "not_loadable": "Not loadable",
     "grader_fault": "Grader fault",
 }
+# A verdict that has no sign here is a failure.
+VERDICT_SIGNS: Mapping[str, str] = {"passed": "✓", "skipped": "–", "grader_fault": "?"}
+FAILED_SIGN = "✗"
+STATUS_SIGNS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "not_loadable": "!", "grader_fault": "?"}
 
 
 def _visible(match: re.Match[str]) -> str:

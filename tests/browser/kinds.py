@@ -17,7 +17,7 @@ from grader.handout.page import Requirement, page_of
 from grader.handout.statement import load_statement
 from grader.people import Person
 from grader.positions import Part
-from grader.report.class_view import class_rows
+from grader.report.class_page.view import class_rows
 from grader.report.html import class_page, page_of_rows, student_page, teacher_page, validation_page
 from grader.result import Output, Result
 

@@ -9,7 +9,7 @@ from looking import Looker
 from playwright.sync_api import Page, expect
 from samples import HOSTILE, class_of, every_kind, info
 
-from grader.report.class_table import ROWS_SHOWN
+from grader.report.class_page.table import ROWS_SHOWN
 from grader.report.html import class_page
 
 RECORDS = [

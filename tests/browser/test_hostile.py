@@ -17,7 +17,7 @@ from samples import failing, info
 from texts import HOSTILE
 
 from grader.report.html import class_page
-from grader.report.safe import safe_text
+from grader.report.markup.safe import safe_text
 
 EVERY_MAKER = pytest.mark.parametrize("maker", MAKERS)
 # A page that is no larger opens at once, in a mail program too.

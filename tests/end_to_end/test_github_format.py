@@ -13,7 +13,7 @@ from support.small import forget_reference
 from grader.arguments import build_parser
 from grader.commands import job
 from grader.errors import GraderError, OwnFaultError
-from grader.report.workflow import SUMMARY_BYTES
+from grader.report.github.workflow import SUMMARY_BYTES
 
 CHECKS, EXERCISE = "cases/row_scale/checks.yaml", "cases/row_scale/exercise.yaml"
 POLICY, FROZEN = "cases/row_scale/policy.yaml", "cases/row_scale/frozen.json"

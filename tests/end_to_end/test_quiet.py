@@ -16,7 +16,7 @@ def test_check_is_a_line_a_submission_with_the_same_status(home: Path) -> None:
         lines = [line.split("  ") for line in done.out.splitlines()]
         assert [line[:2] for line in lines] == [
             ["right", "✓ passed"],
-            ["syntax", "✗ not loadable"],
+            ["syntax", "! not loadable"],
             ["wrong", "✗ failed"],
         ]
         assert all(" of " in line[2] and line[2].endswith(" points") for line in lines)

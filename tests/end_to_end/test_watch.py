@@ -140,7 +140,7 @@ def test_a_file_that_is_half_written_gone_or_back_ends_nothing(watching: Start, 
     run.upto()
     save(file, SYNTAX)
     broken = run.upto()
-    assert "✗ not loadable" in broken and "skipped" not in broken.partition("What changed")[2]
+    assert "! not loadable" in broken and "skipped" not in broken.partition("What changed")[2]
     save(file, RIGHT)
     mended = run.upto()
     assert "What changed since the last run that got so far" in mended and "✓ pass now" in mended
@@ -189,7 +189,7 @@ def test_modules_that_it_imports_are_watched_too(
 ) -> None:
     (tmp_path / "ann.py").write_text(text)
     run = watching("ann.py")
-    assert "✗ not loadable" in run.upto()
+    assert "! not loadable" in run.upto()
     helper = tmp_path / place
     helper.parent.mkdir(exist_ok=True)
     save(helper, WRONG_HELPER)

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import re
 from html.parser import HTMLParser
 
+from hypothesis import strategies as st
+
 VOID = {"meta", "link", "br", "wbr", "hr", "img", "input", "col"}
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
+
+TAGS = """
+html head meta title style body a header p h1 h2 h3 h4 main section b span div ul ol li svg rect line text
+strong code bdi table thead tbody tfoot tr th td dl dt dd footer script article pre details summary mark
+button nav figure label input path
+figcaption select option noscript circle wbr
+"""
+ATTRIBUTES = """
+lang charset http-equiv content name class href aria-labelledby aria-label aria-hidden id role tabindex scope
+viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx d type hidden for placeholder
+autocomplete spellcheck
+data-sort data-rest data-low data-high data-group data-clause data-case data-status data-policy
+data-value value min max step
+aria-describedby cx cy r
+"""
+LINK = re.compile(
+    r"#[a-z]+(-\d+)?|(\.\./)?(students|teacher)/[\w.~%-]*\.html|\.\./index\.html|gradebook\.csv|results\.jsonl"
+)
 
 
 class Page(HTMLParser):
@@ -66,3 +90,16 @@ class Page(HTMLParser):
     def values(self, attribute: str) -> list[str]:
         """Every value of that attribute."""
         return [a[attribute] or "" for _, a in self.elements if attribute in a]
+
+
+def assert_inert(source: str) -> Page:
+    """Only elements and attributes of the templates, and links that stay in the folder."""
+    page = Page(source)
+    assert {tag for tag, _ in page.elements} <= set(TAGS.split())
+    assert {name for _, attributes in page.elements for name in attributes} <= set(ATTRIBUTES.split())
+    for href in page.values("href"):
+        assert LINK.fullmatch(href), href
+    assert len(page.raw["script"]) == len(page.raw["style"]) == 1
+    for text in page.raw["data"]:
+        json.loads(text)
+    return page

@@ -11,7 +11,8 @@ from samples import violated
 
 from grader.positions import Part
 from grader.report.html import class_page, student_page, teacher_page
-from grader.report.terminal import check_report, show
+from grader.report.terminal.console import show
+from grader.report.terminal.submission import check_report
 from grader.result import CaseResult, Result
 
 PARTS = (

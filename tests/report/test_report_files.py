@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from samples import class_of
-from test_terminal import case, failing, result
+from terminals import case, failing, result
 
 from grader.errors import GraderError
 from grader.gradebook.journal import Gradebook

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
-from pages import Page
+from pages import ANY_TEXT, Page, assert_inert
 from samples import (
     HOSTILE,
     details,
@@ -29,7 +28,7 @@ from samples import (
 from grader.positions import Part
 from grader.report.figures import number, points
 from grader.report.html import _environment, class_page, student_page, teacher_page
-from grader.report.submission_view import Memo
+from grader.report.submission_page.view import Memo
 from grader.result import CaseError, CaseResult, Output, PolicyResult, Result, Shared, Violation
 
 KINDS = every_kind()
@@ -41,38 +40,6 @@ PAGES: dict[str, Callable[[Result], str]] = {
 EVERY_PAGE = pytest.mark.parametrize(
     ("page", "kind"), [(page, kind) for page in PAGES for kind in KINDS], ids=lambda v: str(v)
 )
-ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
-
-TAGS = """
-html head meta title style body a header p h1 h2 h3 h4 main section b span div ul ol li svg rect line text
-strong code bdi table thead tbody tfoot tr th td dl dt dd footer script article pre details summary mark
-button nav figure label input path
-figcaption select option noscript circle wbr
-"""
-ATTRIBUTES = """
-lang charset http-equiv content name class href aria-labelledby aria-label aria-hidden id role tabindex scope
-viewbox preserveaspectratio focusable width height x y x1 x2 y1 y2 rx d type hidden for placeholder
-autocomplete spellcheck
-data-sort data-rest data-low data-high data-group data-clause data-case data-status data-policy
-data-value value min max step
-aria-describedby cx cy r
-"""
-LINK = re.compile(
-    r"#[a-z]+(-\d+)?|(\.\./)?(students|teacher)/[\w.~%-]*\.html|\.\./index\.html|gradebook\.csv|results\.jsonl"
-)
-
-
-def assert_inert(source: str) -> Page:
-    """Only elements and attributes of the templates, and links that stay in the folder."""
-    page = Page(source)
-    assert {tag for tag, _ in page.elements} <= set(TAGS.split())
-    assert {name for _, attributes in page.elements for name in attributes} <= set(ATTRIBUTES.split())
-    for href in page.values("href"):
-        assert LINK.fullmatch(href), href
-    assert len(page.raw["script"]) == len(page.raw["style"]) == 1
-    for text in page.raw["data"]:
-        json.loads(text)
-    return page
 
 
 @EVERY_PAGE

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from test_terminal import case, failing, result
+from terminals import case, failing, result
 
 from grader.people import Person
 from grader.report.tables import gradebook_csv, jsonl

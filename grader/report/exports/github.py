@@ -14,8 +14,8 @@ from typing import Any
 from grader.report.exports.base import Exported, ExportOptions, save
 from grader.report.exports.saying import adjustments, case_name, clause_title, frames, verdict
 from grader.report.figures import plural, points
+from grader.report.github.workflow import SUMMARY_BYTES, as_many_as_shown, code, command, cut
 from grader.report.texts import STATUS_WORDS, one_line
-from grader.report.workflow import SUMMARY_BYTES, as_many_as_shown, code, command, cut
 from grader.result import UNJUDGED, Result
 
 ANNOTATIONS, SUMMARY = "annotations.txt", "summary.md"

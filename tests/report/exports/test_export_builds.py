@@ -20,7 +20,7 @@ from grader.judge.scoring import rounded
 from grader.positions import Part
 from grader.report.exports import github, junit
 from grader.report.exports.saying import summary
-from grader.report.workflow import MAX_ANNOTATIONS, SUMMARY_BYTES
+from grader.report.github.workflow import MAX_ANNOTATIONS, SUMMARY_BYTES
 from grader.result import Adjustment, CaseResult, Output, Result
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)

@@ -1,0 +1,1 @@
+"""What GitHub Actions reads from a step."""

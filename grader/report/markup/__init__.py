@@ -1,0 +1,1 @@
+"""Parts of pages: safe HTML, heat tables, arrays, blocks."""

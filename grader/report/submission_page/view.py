@@ -1,0 +1,586 @@
+"""What the pages of one submission show, made ready for the templates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from grader.report.advice import Advice, read_advice
+from grader.report.figures import number, plural
+from grader.report.markup.arrays import MAX_CELLS, ShownArray, read_part, shape_words, shown_array
+from grader.report.markup.heat import DOT, common_scale, differences, legend, numbers, scale_of
+from grader.report.markup.room import Room, byte_count
+from grader.report.markup.safe import safe_line
+from grader.report.submission_page.advice_markup import ADVICE_BYTES, Broken, advice_section
+from grader.report.submission_page.source import Source, findings, frame_rows, read_frames
+from grader.report.texts import one_line
+from grader.report.values import shape_of
+from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, SubmissionInfo
+from grader.summary import CaseOutline, Summary
+
+# A student page stays below 200 KB whatever a submission prints or answers: what the frame, the prose and the
+# output leave is for the details of failing cases, of which the first come first.
+PAGE_BYTES = 190_000
+PROSE_BYTES = 36_000
+OUTPUT_BYTES = 24_000
+CASE_BYTES = 800
+CLAUSE_BYTES = 350
+FRAME_BYTES = 24_000
+DETAIL_BYTES = 1_500
+TEACHER_FACTOR = 3
+
+MAX_SNIPPET = 40_000
+MAX_ADJUSTMENTS = 30
+MAX_NOTES = 20
+MAX_LISTED = 200
+# An input of so many elements is a text on its line.
+MAX_INLINE = 8
+
+# The title of two answers of hers that are held against each other.
+BOTH = "Both answers"
+
+
+@dataclass(frozen=True)
+class _Worst:
+    index: str
+    obtained: str
+    expected: str
+    difference: str
+
+
+@dataclass(frozen=True)
+class Details:
+    """What is shown of a failing case beside its message; ``made`` keeps what was written of it."""
+
+    title: str = ""
+    inputs: Shared | None = None
+    answers: Sequence[ShownArray] = ()
+    remarks: str = ""
+    worst: Sequence[_Worst] = ()
+    frames: Sequence[Markup] = ()
+    exception: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    snippet: str = ""
+    made: dict[str, Markup] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """A case as it is shown.
+
+    ``number`` makes its anchor, since an id may hold anything; ``made`` keeps what was written of it.
+    """
+
+    number: int
+    case: CaseResult
+    clause: str
+    id: str
+    title: str
+    message: str = ""
+    hint: str = ""
+    details: Details | None = None
+    made: dict[str, Markup] = field(default_factory=dict)
+
+
+class Clause(NamedTuple):
+    """How a clause of the statement fared: ``holds``, ``fails``, ``open`` (not counted) or ``fault``."""
+
+    name: str
+    title: str
+    state: str
+    passed: int
+    total: int
+    points: float
+    max_points: float
+    anchor: int | None
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A line of the sum that makes the score."""
+
+    label: str
+    checks: str
+    points: float
+    max_points: float | None = None
+    signed: bool = False
+
+
+@dataclass
+class _Tally:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    faults: int = 0
+    points: list[float] = field(default_factory=list)
+    max_points: list[float] = field(default_factory=list)
+    first: int | None = None
+
+    def add(self, number: int, case: CaseResult) -> None:
+        """Count a case in."""
+        self.points.append(case.points)
+        self.max_points.append(case.max_points)
+        if case.verdict == "passed":
+            self.passed += 1
+        elif case.verdict == "skipped":
+            self.skipped += 1
+        elif case.verdict == "grader_fault":
+            self.faults += 1
+        else:
+            self.failed += 1
+            if self.first is None:
+                self.first = number
+
+    @property
+    def total(self) -> int:
+        """How many cases the clause has."""
+        return self.passed + self.failed + self.skipped + self.faults
+
+    @property
+    def state(self) -> str:
+        """Whether the clause holds, as far as the cases tell."""
+        if self.failed:
+            return "fails"
+        if self.faults:
+            return "fault"
+        return "open" if self.skipped else "holds"
+
+
+def _clauses(cases: Iterable[CaseResult], titles: Mapping[str, str]) -> list[Clause]:
+    tallies: dict[str, _Tally] = {}
+    for at, case in enumerate(cases, 1):
+        tally = tallies.get(case.clause)
+        if tally is None:
+            tally = tallies[case.clause] = _Tally()
+        tally.add(at, case)
+    return [
+        Clause(name, title, t.state, t.passed, t.total, math.fsum(t.points), math.fsum(t.max_points), t.first)
+        for name, title in titles.items()
+        if (t := tallies.get(name))
+    ]
+
+
+def clause_titles(exercise: Mapping[str, Any], cases: Iterable[CaseResult | CaseOutline]) -> dict[str, str]:
+    """Titles of the clauses: those of the statement in its order, then what else the cases name."""
+    listed = exercise.get("clauses")
+    known = listed if isinstance(listed, Mapping) else {}
+    titles = {str(name): one_line(str(title), 120) for name, title in known.items()}
+    for name in {case.clause: None for case in cases}:
+        if name not in titles:
+            titles[name] = one_line(name, 120)
+    return titles
+
+
+def _text_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _details(room: Room, case: CaseResult, memo: Memo, source: Source) -> Details | None:
+    """What there is to show of a case's details; unknown keys and odd values are passed over."""
+    details = case.details
+    if not details or not room.take(DETAIL_BYTES):
+        return None
+    _, known, cost = memo.details.get(id(details), (None, None, 0))
+    if known is not None and room.take(cost):
+        return known
+    before, ample, room.ample = room.used, room.ample, True
+    made = _made_details(room, case, details, source)
+    if room.ample:
+        memo.details[id(details)] = details, made, room.used - before
+    room.ample = room.ample and ample
+    return made
+
+
+def _made_details(room: Room, case: CaseResult, details: Mapping[str, Any], source: Source) -> Details:
+    worst = [w for w in _text_list(details.get("worst")) if isinstance(w, Mapping)][:10]
+    indices = [_index(w) for w in worst]
+    snippet = details.get("snippet")
+
+    def text(key: str, limit: int) -> str:
+        value = details.get(key)
+        return room.text(value, limit) if isinstance(value, str) and value else ""
+
+    exception = text("exception", 1_000)
+    frames = frame_rows(room, read_frames(details.get("traceback")), source)
+    answers, remarks = _answers(room, case, details, indices)
+    return Details(
+        title=BOTH if "answers" in details else "Obtained and expected",
+        exception=exception,
+        frames=frames,
+        worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
+        answers=answers,
+        remarks=remarks,
+        inputs=_inputs(room, details.get("inputs")),
+        stdout=text("stdout", 4_000),
+        stderr=text("stderr", 4_000),
+        # A snippet that is cut can't be run.
+        snippet=room.whole(snippet, MAX_SNIPPET) if isinstance(snippet, str) else "",
+    )
+
+
+def _answers(
+    room: Room, case: CaseResult, details: Mapping[str, Any], worst: Sequence[tuple[int, ...]]
+) -> tuple[list[ShownArray], Markup]:
+    """Obtained, expected and their difference as tables with one scale, and how they are read."""
+    part = read_part(details.get("part"))
+    if part is not None:
+        return _sides(
+            room, case, part.obtained, part.expected, part.inside(worst), (part.top, part.left), part.words
+        )
+    both = details.get("answers")
+    if isinstance(both, list) and len(both) == 2 and all(isinstance(b, list) and len(b) == 2 for b in both):
+        (first, one), (second, other) = both
+        # What is held against the earlier answer is the later one.
+        names = [one_line(name, 80) if isinstance(name, str) else "Answer" for name in (second, first)]
+        shown, remarks = _sides(room, case, other, one, worst, names=names)
+        return [*reversed(shown[:2]), *shown[2:]], remarks
+    return _sides(room, case, details.get("obtained"), details.get("expected"), worst)
+
+
+def _sides(
+    room: Room,
+    case: CaseResult,
+    obtained: Any,
+    expected: Any,
+    worst: Sequence[tuple[int, ...]],
+    corner: tuple[int, int] = (0, 0),
+    words: str = "",
+    names: Sequence[str] = ("Obtained", "Expected"),
+) -> tuple[list[ShownArray], Markup]:
+    found, right = shape_of(obtained), shape_of(expected)
+    scale = None
+    if max(math.prod(found or ()), math.prod(right or ())) <= MAX_CELLS:
+        scale = common_scale(obtained, expected)
+    # Of a part the words tell the shape of the whole.
+    shape = () if words else None
+    shown = [
+        shown_array(room, name, side, worst=worst, scale=scale, corner=corner, shape=shape)
+        for name, side in zip(names, (obtained, expected), strict=True)
+        if side is not None
+    ]
+    remarks = [words] if words else []
+    if worst:
+        remarks.append("Framed: the largest errors.")
+    if scale is not None and found and found == right:
+        parted = differences(obtained, expected, _allowed(case, expected))
+        most = max(map(abs, numbers(parted)), default=0.0)
+        between = scale_of([-most, most])
+        one = shown_array(
+            room, "Difference", parted, worst=worst, scale=between, corner=corner, shape=(), difference=True
+        )
+        shown.append(replace(one, about=f"up to {most:.2g}") if between else one)
+        remarks += (
+            ["A dot: within the tolerance." if case.error else "A dot: no difference."]
+            if _holds(one, DOT)
+            else []
+        )
+    if not any(a.matrices for a in shown):
+        return shown, Markup()
+    if any(_holds(a, "class=hx") for a in shown):
+        remarks.append("Hatched: NaN or infinity.")
+    return shown, legend(scale or shown[0].scale, *remarks)
+
+
+def _holds(array: ShownArray, sign: str) -> bool:
+    return any(sign in row for matrix in array.matrices for row in matrix.rows)
+
+
+def _allowed(case: CaseResult, expected: Any) -> float:
+    """The largest difference that passes; 0 where it is not known."""
+    error = case.error
+    if error is None or not isinstance(error.tolerance, int | float):
+        return 0.0
+    if error.max_abs and error.max_rel:
+        return error.tolerance * error.max_abs / error.max_rel
+    return error.tolerance * max(map(abs, numbers(expected)), default=0.0)
+
+
+def _index(worst: Mapping[str, Any]) -> tuple[int, ...]:
+    index = _text_list(worst.get("index"))
+    return tuple(i for i in index if type(i) is int)[:32]
+
+
+def _worst(worst: Mapping[str, Any], index: tuple[int, ...]) -> _Worst:
+    obtained, expected = worst.get("obtained"), worst.get("expected")
+    difference = "–"
+    if isinstance(obtained, int | float) and isinstance(expected, int | float):
+        try:
+            difference = number(float(abs(obtained - expected)))
+        except OverflowError:
+            difference = "inf"
+    where = f"[{', '.join(number(i) for i in index)}]"
+    return _Worst(where, number(obtained), number(expected), difference)
+
+
+def _inputs(room: Room, inputs: Any) -> Shared | None:
+    """The inputs as they are shown; made once where many records hold them."""
+    known, cost = inputs.made.get("shown", (None, 0)) if isinstance(inputs, Shared) else (None, 0)
+    if known is not None and room.take(cost):
+        shown: Shared = known
+        return shown
+    before, ample, room.ample = room.used, room.ample, True
+    shown = Shared([_input(room, i) for i in _text_list(inputs)[:60] if isinstance(i, Mapping)])
+    if room.ample and isinstance(inputs, Shared):
+        inputs.made["shown"] = shown, room.used - before
+    room.ample = room.ample and ample
+    return shown or None
+
+
+def _input(room: Room, given: Mapping[str, Any]) -> ShownArray:
+    name = one_line(str(given.get("name", "")), 80)
+    if "value" in given:
+        value = given["value"]
+        return ShownArray(name, type(value).__name__, inline=number(value))
+    dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
+    if "values" not in given:
+        return ShownArray(name, one_line(f"{dtype} {shape_words(tuple(shape[:32]))}".strip(), 120))
+    return shown_array(room, name, given["values"], dtype=dtype, shape=shape[:32], inline=MAX_INLINE)
+
+
+class Memo:
+    """What the pages of one record share; never used for another record.
+
+    Attributes:
+        titles, clauses: As in `submission_view`; None until they are made.
+        broken: As `Result.broken_clauses`; None until it is asked for.
+        advice: The section on what to fix first; None until it is made, empty where there is none.
+        cases, details: What was made of a case or of its details, by the number of that object; with the
+            object, so that no other gets its number, and with the bytes that it takes on a page.
+    """
+
+    def __init__(self) -> None:
+        self.titles: Mapping[str, str] | None = None
+        self.clauses: Sequence[Clause] | None = None
+        self.broken: tuple[str, ...] | None = None
+        self.advice: Markup | None = None
+        self.cases: dict[int, tuple[CaseResult, CaseView, int]] = {}
+        self.details: dict[int, tuple[Mapping[str, Any], Details, int]] = {}
+
+
+def submission_view(result: Result, factor: int, memo: Memo | None = None) -> dict[str, Any]:
+    """Everything that the pages of one submission show.
+
+    Args:
+        result: The record, as the page's reader may see it.
+        factor: How many times the usual room the page has.
+        memo: What the pages of one record share.
+    """
+    memo = Memo() if memo is None else memo
+    prose = Room(PROSE_BYTES * factor)
+    message = prose.text(result.message, 1_500, least=400)
+    titles = memo.titles = memo.titles or clause_titles(result.exercise, result.cases)
+    clauses = memo.clauses = memo.clauses or _clauses(result.cases, titles)
+    cases = [
+        _case_view(prose, at, case, titles[case.clause], memo)
+        for at, case in enumerate(result.cases, 1)
+        if case.verdict != "passed"
+    ]
+    notes = [prose.text(n, 1_000, least=80) for n in result.notes[:MAX_NOTES]]
+    source = Source(result.excerpt, result.submission.positions)
+    violations = findings(prose, result.policy.violations, source)
+    suspicions = findings(prose, result.policy.suspicions, source)
+    loading = _loading(prose, result, source)
+    demands = {
+        name: prose.text(one_line(text, 600), 600, least=40)
+        for name, text in result.demands.items()
+        if name in titles and isinstance(text, str)
+    }
+    printing = Room(OUTPUT_BYTES * factor)
+    printed, hidden_printed = _output(printing, result.output), _output(printing, result.hidden_output)
+    advice = _advice(result, memo)
+    frame = FRAME_BYTES + byte_count(advice) + CASE_BYTES * len(cases) + CLAUSE_BYTES * len(titles)
+    room = Room(PAGE_BYTES * factor - frame - prose.used - printing.used)
+    for at, view in enumerate(cases):
+        if view.case.details:
+            cases[at] = replace(view, details=_details(room, view.case, memo, source))
+    broken = memo.broken = result.broken_clauses() if memo.broken is None else memo.broken
+    ranks = {clause: number for number, clause in enumerate(broken)}
+    failing = [c for c in cases if c.case.verdict not in UNJUDGED]
+    failing.sort(key=lambda c: (c.case.drawn, ranks[c.case.clause]))
+    visible = [c for c in failing if c.case.visibility != "hidden"]
+    hidden = [c for c in result.cases if c.visibility == "hidden"]
+    return {
+        "result": result,
+        "exercise": one_line(str(result.exercise.get("title") or result.exercise.get("name", "")), 200),
+        "name": one_line(result.submission.name or result.submission.id, 200),
+        "message": message,
+        "headline": _headline(result, failing),
+        "share": share_of_marks(result),
+        "notes": notes,
+        "violations": violations,
+        "suspicions": suspicions,
+        "loading": loading,
+        "advice": advice,
+        "titles": titles,
+        "demands": demands,
+        "clauses": clauses if result.status not in ("not_loadable", "grader_fault") else [],
+        "failing": failing,
+        "visible": visible,
+        "visible_detailed": sum(c.details is not None for c in visible),
+        "hidden": len(hidden),
+        "left_out": result.exercise.get("visible_only") is True and not hidden,
+        "hidden_passed": sum([c.verdict == "passed" for c in hidden]),
+        "hidden_failing": [
+            c for c in cases if c.case.visibility == "hidden" and c.case.verdict not in UNJUDGED
+        ],
+        "skipped": [c for c in cases if c.case.verdict == "skipped"],
+        "faults": [c for c in cases if c.case.verdict == "grader_fault"],
+        "sums": _sums(result),
+        "counting": _counting(result),
+        "handed_in": _handed_in(result.submission),
+        "printed": printed,
+        "hidden_printed": hidden_printed,
+    }
+
+
+def _case_view(room: Room, at: int, case: CaseResult, clause: str, memo: Memo) -> CaseView:
+    _, known, cost = memo.cases.get(id(case), (None, None, 0))
+    if known is not None and room.take(cost):
+        return known
+    before, ample, room.ample = room.used, room.ample, True
+    view = CaseView(
+        at,
+        case,
+        clause,
+        safe_line(case.id, 120),
+        safe_line(case.title, 200),
+        room.text(case.message, 800, least=120) if case.message else "",
+        room.text(case.hint, 1_200, least=120) if case.hint else "",
+    )
+    if room.ample:
+        memo.cases[id(case)] = case, view, room.used - before
+    room.ample = room.ample and ample
+    return view
+
+
+def _headline(result: Result, failing: Sequence[CaseView]) -> str:
+    if result.status == "passed":
+        if result.exercise.get("visible_only") is True:
+            return "Full marks, hidden checks aside"
+        return "Full marks"
+    if result.status == "not_loadable":
+        return "The file could not be loaded"
+    if result.status == "grader_fault":
+        return "The grader failed"
+    if failing:
+        hidden = sum(c.case.visibility == "hidden" for c in failing)
+        only_hidden = hidden == len(failing)
+        checks = plural(len(failing), "hidden check" if only_hidden else "check")
+        of_these = f", {hidden} of them hidden" if hidden and not only_hidden else ""
+        skipped = sum(case.verdict == "skipped" for case in result.cases)
+        not_run = f", {skipped} not counted" if skipped else ""
+        return f"{checks} did not pass{of_these}{not_run}"
+    return "A rule was broken" if result.policy.status == "violated" else "Not full marks"
+
+
+def share_of_marks(result: Result | Summary) -> float:
+    """The score's share of the full marks, within 0 and 1."""
+    if result.score is None or not result.max_score > 0 or not math.isfinite(result.score):
+        return 0.0
+    return min(1.0, max(0.0, result.score / result.max_score))
+
+
+def _advice(result: Result, memo: Memo) -> Markup:
+    """The section on what to fix first, which is the same on all pages of a record."""
+    if memo.advice is None:
+        advice = read_advice(result)
+        broken = _broken(result)
+        if advice is None and broken is not None:
+            advice = Advice((), (), "", broken.title, None, None)
+        memo.advice = advice_section(advice, Room(ADVICE_BYTES), broken) if advice else Markup()
+    return memo.advice
+
+
+def _broken(result: Result) -> Broken | None:
+    """The clause that holds least, with what it demands and the first of its checks that failed."""
+    ranked = result.broken_clauses()
+    if not ranked:
+        return None
+    own = [(at, c) for at, c in enumerate(result.cases, 1) if c.clause == ranked[0]]
+    failing = [(at, c) for at, c in own if c.failed]
+    public = [at for at, c in failing if c.visibility != "hidden"]
+    titles = result.exercise.get("clauses")
+    title = titles.get(ranked[0], ranked[0]) if isinstance(titles, Mapping) else ranked[0]
+    demand = result.demands.get(ranked[0], "")
+    return Broken(
+        one_line(str(title), 120),
+        demand if isinstance(demand, str) else "",
+        (public or [failing[0][0]])[0],
+        len(failing),
+        len(own),
+    )
+
+
+def _loading(room: Room, result: Result, source: Source) -> Details | None:
+    """How a file that can't be loaded ended."""
+    exception = result.loading.get("exception")
+    frames = frame_rows(room, read_frames(result.loading.get("traceback")), source)
+    said = room.text(exception, 1_000) if isinstance(exception, str) else ""
+    return Details(exception=said, frames=frames) if said or frames else None
+
+
+def _output(room: Room, output: Output) -> dict[str, Any]:
+    return {
+        "stdout": room.text(output.stdout, 20_000, least=200) if output.stdout else "",
+        "stderr": room.text(output.stderr, 20_000, least=200) if output.stderr else "",
+        "truncated": output.truncated,
+    }
+
+
+def _sums(result: Result) -> list[_Sum]:
+    """The lines that add up to the score: visible cases, hidden cases, extra credit, adjustments."""
+    lines = []
+    regular = [c for c in result.cases if not c.extra]
+    for label, cases in (
+        ("Visible checks", [c for c in regular if c.visibility != "hidden"]),
+        ("Hidden checks", [c for c in regular if c.visibility == "hidden"]),
+        ("Extra credit", [c for c in result.cases if c.extra]),
+    ):
+        if cases:
+            passed = sum(c.verdict == "passed" for c in cases)
+            lines.append(
+                _Sum(
+                    label,
+                    f"{passed} of {len(cases)} passed",
+                    math.fsum(c.points for c in cases),
+                    math.fsum(c.max_points for c in cases),
+                )
+            )
+    lines += [_adjustment(a) for a in result.adjustments[:MAX_ADJUSTMENTS]]
+    rest = result.adjustments[MAX_ADJUSTMENTS:]
+    if rest:
+        lines.append(
+            _Sum(plural(len(rest), "more adjustment"), "", math.fsum(a.points for a in rest), signed=True)
+        )
+    return lines
+
+
+def _handed_in(submission: SubmissionInfo) -> dict[str, Any]:
+    """Which file ran, by which rule it was chosen, and when it came."""
+    when = [one_line(submission.submitted_at, 40).replace("T", " ")]
+    when += ["late"] if submission.late else []
+    when += [f"attempt {submission.attempts}, the newest"] if submission.attempts > 1 else []
+    # A live function has no file, whatever Python calls the text that it is from.
+    file = submission.filename if submission.digest or submission.rule else ""
+    return {
+        "file": one_line(file, 200),
+        "rule": one_line(submission.rule, 200),
+        "modules": [one_line(p.name, 120) for p in submission.parts if p.kind == "module"][:MAX_NOTES],
+        "when": ", ".join(filter(None, when)),
+    }
+
+
+def _counting(result: Result) -> list[str]:
+    """What the course makes of the points, in sentences."""
+    said = result.exercise.get("counting", ())
+    return [one_line(str(text), 400) for text in said[:20]] if isinstance(said, list | tuple) else []
+
+
+def _adjustment(adjustment: Adjustment) -> _Sum:
+    reason = one_line(adjustment.reason, 400)
+    return _Sum(reason[:1].upper() + reason[1:], "", adjustment.points, signed=True)
