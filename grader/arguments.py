@@ -335,7 +335,7 @@ def build_parser() -> Parser:
     out = _command(
         added,
         "export",
-        _lazily("folder", "export"),
+        _lazily("export", "export"),
         "Write the marks of a graded folder in another system's format.",
         "Formats: gradescope, canvas, moodle, moodle-feedback, brightspace, brightspace-feedback, junit, "
         "github, csv, jsonl, parquet, pass-at-k.",
@@ -381,7 +381,7 @@ def build_parser() -> Parser:
     ready = _command(
         added,
         "gradescope-bundle",
-        _lazily("folder", "gradescope_bundle"),
+        _lazily("export", "gradescope_bundle"),
         "Write the zip for Gradescope's autograder: the grader, the pack, setup.sh and run_autograder.",
     )
     _exercise(ready)
