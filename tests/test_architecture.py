@@ -92,19 +92,26 @@ def test_what_runs_beside_student_code_loads_nothing_of_the_trusted_side() -> No
         )
 
 
-def test_a_check_with_a_cached_pack_loads_neither_yaml_nor_the_authoring_tools(tmp_path: Path) -> None:
+def test_a_check_with_a_cached_pack_loads_neither_yaml_nor_the_authoring_tools(root: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
         "from grader.exercise.resolve import resolve_pack\n"
         "import grader.batch.runner, grader.intake.collect, grader.report.terminal.submission\n"
-        "resolve_pack('mlm_forward', Path(sys.argv[1]))\n"
+        "resolve_pack('row_scale', Path(sys.argv[1]))\n"
         "print(sorted(n for n in ('yaml', 'hypothesis', 'torch', 'jinja2', 'pytest') if n in sys.modules))"
     )
-    root = str(PACKAGE.parent)
-    environment = {"GRADER_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    environment = {
+        "GRADER_CACHE": str(root / "cache"),
+        "PYTHONPATH": str(PACKAGE.parent),
+        "PATH": "/usr/bin:/bin",
+    }
     for expected in ("['yaml']", "[]"):
         done = subprocess.run(
-            [sys.executable, "-c", code, root], capture_output=True, text=True, check=True, env=environment
+            [sys.executable, "-c", code, str(root)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
         )
         assert done.stdout.strip() == expected

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.caches import new_cache
 from support.commands import grader
 
 from grader.exercise import pack as packs
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    return new_cache(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)

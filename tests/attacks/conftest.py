@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from beside import Beside
 from corpus import IMPATIENT, MORE, PATIENT
+from support.caches import real_pack
 from support.small import RIGHT, small_pack
 from world import World
 
 from grader.batch.runner import Runner
 from grader.exercise import pack as pack_files
-from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 
@@ -44,12 +44,9 @@ def exercise_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def packs(exercise_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pack]:
     """By exercise."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRADER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        full = cached_pack(ROOT, "mlm_forward")
     return {
         "row_scale": pack_files.loads((exercise_root / "row_scale.pack").read_bytes()),
-        "mlm_forward": full,
+        "mlm_forward": real_pack(tmp_path_factory),
     }
 
 

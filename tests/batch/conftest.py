@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.caches import real_pack
 from support.known import INFLUENCE, write_stepped
 from support.small import build, freeze_exercise, small_pack
 
 from grader.batch.runner import Runner
-from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,12 +44,7 @@ def stepped_runner(stepped: Pack) -> Iterator[Runner]:
 
 @pytest.fixture(scope="session")
 def mlm_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
-    """mlm_forward's pack, made once for all workers."""
-    shared = tmp_path_factory.getbasetemp().parent
-    with (shared / "mlm_forward.lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        patch.setenv("GRADER_CACHE", str(shared))
-        return cached_pack(ROOT, "mlm_forward")
+    return real_pack(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.caches import real_pack
 
 from grader.batch.runner import Runner
-from grader.exercise.cached import cached_pack
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
 from grader.exercise.pack import Pack
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "reference" / "mlm_forward"
 
-GetPack = Callable[[bool], Pack]
+
+@pytest.fixture(scope="session")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    return real_pack(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def get_pack(tmp_path_factory: pytest.TempPathFactory) -> GetPack:
-    """Gives the pack, or the student's, built by the first who asks."""
-    shared = tmp_path_factory.getbasetemp().parent
-
-    def get(student: bool) -> Pack:
-        with (shared / "mlm_forward.lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            patch.setenv("GRADER_CACHE", str(shared))
-            return cached_pack(ROOT, "mlm_forward", student=student)
-
-    return get
-
-
-@pytest.fixture(scope="session")
-def pack(get_pack: GetPack) -> Pack:
-    return get_pack(False)
-
-
-@pytest.fixture(scope="session")
-def student_pack(get_pack: GetPack) -> Pack:
-    return get_pack(True)
+def student_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
+    return real_pack(tmp_path_factory, student=True)
 
 
 @pytest.fixture(scope="session")
