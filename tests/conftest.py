@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.packs import new_cache
 from support.small import freeze_exercise, write_exercise
 
 from grader.exercise.frozen import Frozen
@@ -20,12 +21,7 @@ settings.load_profile("house")
 @pytest.fixture(autouse=True)
 def _no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packs are cached in a folder of the test's own, and no root is taken from the environment."""
-    cache = tmp_path_factory.mktemp("cache")
-    # Fingerprints of known mistakes take seconds to make and are kept by their content: all tests share them.
-    shared = tmp_path_factory.getbasetemp().parent / "known"
-    shared.mkdir(exist_ok=True)
-    (cache / "known").symlink_to(shared, target_is_directory=True)
-    monkeypatch.setenv("GRADER_CACHE", str(cache))
+    monkeypatch.setenv("GRADER_CACHE", str(new_cache(tmp_path_factory)))
     monkeypatch.delenv("GRADER_ROOT", raising=False)
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.packs import new_cache
 
 PACKAGE = Path(__file__).resolve().parents[1] / "grader"
 
@@ -92,7 +93,9 @@ def test_what_runs_beside_student_code_loads_nothing_of_the_trusted_side() -> No
         )
 
 
-def test_a_check_with_a_cached_pack_loads_neither_yaml_nor_the_authoring_tools(tmp_path: Path) -> None:
+def test_a_check_with_a_cached_pack_loads_neither_yaml_nor_the_authoring_tools(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -102,7 +105,7 @@ def test_a_check_with_a_cached_pack_loads_neither_yaml_nor_the_authoring_tools(t
         "print(sorted(n for n in ('yaml', 'hypothesis', 'torch', 'jinja2', 'pytest') if n in sys.modules))"
     )
     root = str(PACKAGE.parent)
-    environment = {"GRADER_CACHE": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    environment = {"GRADER_CACHE": str(new_cache(tmp_path_factory)), "PATH": "/usr/bin:/bin"}
     for expected in ("['yaml']", "[]"):
         done = subprocess.run(
             [sys.executable, "-c", code, root], capture_output=True, text=True, check=True, env=environment

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.commands import grader
+from support.packs import new_cache
 
 from grader.exercise import pack as packs
 from grader.exercise.cached import cached_pack
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    return new_cache(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)

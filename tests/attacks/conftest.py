@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 from beside import Beside
 from corpus import IMPATIENT, MORE, PATIENT
+from support.packs import mlm_forward
 from support.small import RIGHT, small_pack
 from world import World
 
 from grader.batch.runner import Runner
 from grader.exercise import pack as pack_files
-from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def limited(pack: Pack, limits: dict[str, Any]) -> Pack:
@@ -44,12 +42,9 @@ def exercise_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def packs(exercise_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pack]:
     """By exercise."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRADER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        full = cached_pack(ROOT, "mlm_forward")
     return {
         "row_scale": pack_files.loads((exercise_root / "row_scale.pack").read_bytes()),
-        "mlm_forward": full,
+        "mlm_forward": mlm_forward(tmp_path_factory),
     }
 
 

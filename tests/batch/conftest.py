@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from support.known import INFLUENCE, write_stepped
+from support.packs import mlm_forward
 from support.small import build, freeze_exercise, small_pack
 
 from grader.batch.runner import Runner
-from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {"seconds_per_call": 0.25, "seconds": 20, "memory": "256 MiB", "output": "4 KiB"}
 
 
@@ -45,12 +42,7 @@ def stepped_runner(stepped: Pack) -> Iterator[Runner]:
 
 @pytest.fixture(scope="session")
 def mlm_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
-    """mlm_forward's pack, made once for all workers."""
-    shared = tmp_path_factory.getbasetemp().parent
-    with (shared / "mlm_forward.lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        patch.setenv("GRADER_CACHE", str(shared))
-        return cached_pack(ROOT, "mlm_forward")
+    return mlm_forward(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, LIMITS, SUBMISSIONS
 from support.commands import Done, grader
+from support.packs import new_cache
 from support.small import build, freeze_exercise, write_exercise
 
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shared_cache")
+    return new_cache(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)

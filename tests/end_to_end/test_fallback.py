@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from handed_in import SUBMISSIONS
 from support.commands import ROOT, grader
+from support.packs import mlm_forward
 
 from grader.batch.asking import asked_of
 from grader.batch.runner import Runner
-from grader.exercise.cached import cached_pack
 from grader.intake.collect import collect
 from grader.result import Result
 from grader.sandbox.levels import WATCHED, WITHOUT
@@ -42,8 +42,7 @@ def told(result: Result) -> dict[str, Any]:
 def runners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runner, Runner]]:
     """Two runners for one exercise: with forked children, and with spawned ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRADER_CACHE", str(tmp_path_factory.mktemp("packs")))
-        pack = cached_pack(ROOT, "mlm_forward")
+        pack = mlm_forward(tmp_path_factory)
         forking = Runner(pack)
         patch.setenv(WITHOUT, "fork")
         spawning = Runner(pack)

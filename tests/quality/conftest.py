@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.packs import mlm_forward
 
 from grader.batch.runner import Runner
-from grader.exercise.cached import cached_pack
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
 from grader.exercise.pack import Pack
 
@@ -22,15 +21,7 @@ GetPack = Callable[[bool], Pack]
 @pytest.fixture(scope="session")
 def get_pack(tmp_path_factory: pytest.TempPathFactory) -> GetPack:
     """Gives the pack, or the student's, built by the first who asks."""
-    shared = tmp_path_factory.getbasetemp().parent
-
-    def get(student: bool) -> Pack:
-        with (shared / "mlm_forward.lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            patch.setenv("GRADER_CACHE", str(shared))
-            return cached_pack(ROOT, "mlm_forward", student=student)
-
-    return get
+    return lambda student: mlm_forward(tmp_path_factory, student=student)
 
 
 @pytest.fixture(scope="session")
