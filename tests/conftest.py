@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.caches import new_cache
+from support.packs import new_cache
 from support.small import freeze_exercise, write_exercise
 
 from grader.exercise.frozen import Frozen

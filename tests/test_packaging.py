@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.caches import new_cache
 from support.commands import grader
+from support.packs import new_cache
 
 from grader.exercise import pack as packs
 from grader.exercise.cached import cached_pack

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from beside import Beside
 from corpus import IMPATIENT, MORE, PATIENT
-from support.caches import real_pack
+from support.packs import mlm_forward
 from support.small import RIGHT, small_pack
 from world import World
 
@@ -17,8 +17,6 @@ from grader.batch.runner import Runner
 from grader.exercise import pack as pack_files
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def limited(pack: Pack, limits: dict[str, Any]) -> Pack:
@@ -46,7 +44,7 @@ def packs(exercise_root: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
     """By exercise."""
     return {
         "row_scale": pack_files.loads((exercise_root / "row_scale.pack").read_bytes()),
-        "mlm_forward": real_pack(tmp_path_factory),
+        "mlm_forward": mlm_forward(tmp_path_factory),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.commands import Done, grader
+from support.packs import new_cache
 from support.small import RIGHT, freeze_exercise, write_exercise
 from world import World
 
@@ -214,7 +215,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, world: World) -> tuple[Path
     deep.mkdir(parents=True)
     (deep / "solution.py").write_text(RIGHT)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRADER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("GRADER_CACHE", str(new_cache(tmp_path_factory)))
         limits = {"seconds_per_call": 0.5, "seconds": 6, "memory": "64 MiB", "output": "4 KiB"}
         write_exercise(root, exercise={"limits": limits})
         freeze_exercise(root)

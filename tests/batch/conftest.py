@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from support.caches import real_pack
 from support.known import INFLUENCE, write_stepped
+from support.packs import mlm_forward
 from support.small import build, freeze_exercise, small_pack
 
 from grader.batch.runner import Runner
 from grader.exercise.pack import Pack
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMITS = {"seconds_per_call": 0.25, "seconds": 20, "memory": "256 MiB", "output": "4 KiB"}
 
 
@@ -44,7 +42,7 @@ def stepped_runner(stepped: Pack) -> Iterator[Runner]:
 
 @pytest.fixture(scope="session")
 def mlm_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
-    return real_pack(tmp_path_factory)
+    return mlm_forward(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

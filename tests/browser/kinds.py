@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import test_statement_page as statements
-import test_validation_page as validations
+import validations
 from samples import HOSTILE, changed_result, class_of, every_kind, failing, hostile, info, twins_of_three
 
 from grader.exercise.source import load

@@ -174,7 +174,9 @@ def test_the_heat_map_is_read_by_keyboard_and_has_a_table(looker: Looker, source
     # It shows whom the table shows, and so does its table.
     page.locator("#heat-table summary").press("Enter")
     lines = page.locator("#heat-table tbody tr")
-    assert lines.count() == 1 and lines.first.locator("th").inner_text() == name
+    # It is filled after it has unfolded.
+    expect(lines).to_have_count(1)
+    assert lines.first.locator("th").inner_text() == name
     page.get_by_role("button", name="Show all", exact=True).click()
     assert lines.count() == ROWS_SHOWN
     page.locator("#rows").get_by_role("button", name="Softmax").press("Enter")
@@ -185,6 +187,7 @@ def test_fields_of_the_heat_map_are_as_dark_as_the_table_says(looker: Looker, so
     page = looker.open(source)
     page.get_by_label("Columns by").select_option("table")
     page.locator("#heat-table summary").click()
+    expect(page.locator("#heat-table tbody tr")).to_have_count(ROWS_SHOWN)
     shades: list[list[int]] = page.evaluate(
         """() => {
           const svg = document.querySelector("#map svg");

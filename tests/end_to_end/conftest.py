@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, LIMITS, SUBMISSIONS
-from support.caches import new_cache
 from support.commands import Done, grader
+from support.packs import new_cache
 from support.small import build, freeze_exercise, write_exercise
 
 

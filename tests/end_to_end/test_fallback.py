@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from handed_in import SUBMISSIONS
-from support.caches import real_pack
 from support.commands import ROOT, grader
+from support.packs import mlm_forward
 
 from grader.batch.asking import asked_of
 from grader.batch.runner import Runner
@@ -42,7 +42,7 @@ def told(result: Result) -> dict[str, Any]:
 def runners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runner, Runner]]:
     """Two runners for one exercise: with forked children, and with spawned ones."""
     with pytest.MonkeyPatch.context() as patch:
-        pack = real_pack(tmp_path_factory)
+        pack = mlm_forward(tmp_path_factory)
         forking = Runner(pack)
         patch.setenv(WITHOUT, "fork")
         spawning = Runner(pack)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.caches import real_pack
+from support.packs import mlm_forward
 
 from grader.batch.runner import Runner
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
@@ -15,15 +15,23 @@ from grader.exercise.pack import Pack
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "reference" / "mlm_forward"
 
-
-@pytest.fixture(scope="session")
-def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
-    return real_pack(tmp_path_factory)
+GetPack = Callable[[bool], Pack]
 
 
 @pytest.fixture(scope="session")
-def student_pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
-    return real_pack(tmp_path_factory, student=True)
+def get_pack(tmp_path_factory: pytest.TempPathFactory) -> GetPack:
+    """Gives the pack, or the student's, built by the first who asks."""
+    return lambda student: mlm_forward(tmp_path_factory, student=student)
+
+
+@pytest.fixture(scope="session")
+def pack(get_pack: GetPack) -> Pack:
+    return get_pack(False)
+
+
+@pytest.fixture(scope="session")
+def student_pack(get_pack: GetPack) -> Pack:
+    return get_pack(True)
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ from patched import (
 )
 from snippets import Snippets
 from support.commands import ROOT, grader
+from support.packs import shared_cache
 
 from grader.batch.runner import Runner
 from grader.exercise.fingerprints import fingerprint
@@ -357,10 +358,8 @@ def test_a_students_own_check_names_the_mistake_and_shows_it(
 def test_the_command_makes_the_same_students_pack(
     tmp_path: Path, student_pack: Pack, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    cache = str(tmp_path_factory.getbasetemp().parent)
-    done = grader(
-        "pack", "mlm_forward", "--student", "--out", tmp_path / "m.pack", cwd=ROOT, GRADER_CACHE=cache
-    )
+    command = ["pack", "mlm_forward", "--student", "--out", tmp_path / "m.pack"]
+    done = grader(*command, cwd=ROOT, GRADER_CACHE=str(shared_cache(tmp_path_factory)))
     assert done.status == 0, done.err
     assert (tmp_path / "m.pack").read_bytes() == student_pack.data
 

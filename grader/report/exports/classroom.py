@@ -47,8 +47,9 @@ def document(result: Result) -> dict[str, Any] | None:
         "max_score": result.max_score,
         "tests": tests,
     }
-    while len(_dumps(found)) > MAX_BYTES and len(tests) > 1:
-        del tests[0]
+    excess = len(_dumps(found)) - MAX_BYTES
+    while excess > 0 and len(tests) > 1:
+        excess -= len(_dumps(tests.pop(0))) + len(", ")
     return found
 
 
@@ -63,7 +64,7 @@ def encoded(found: dict[str, Any] | None) -> str:
     return "" if found is None else base64.b64encode(_dumps(found)).decode("ascii")
 
 
-def _dumps(found: dict[str, Any]) -> bytes:
+def _dumps(found: Any) -> bytes:
     return json.dumps(found, allow_nan=False).encode("ascii")
 
 

@@ -69,6 +69,8 @@ def test_many_clauses_fit_into_a_variable() -> None:
     cases = tuple(replace(one, clause=f"clause_{n}", message="é" * 4_000) for n in range(2_000))
     encoded = classroom.encoded(classroom.document(replace(record, cases=cases)))
     assert len(encoded) < 128 << 10
+    # No more is left out than has to be.
+    assert len(base64.b64decode(encoded)) > classroom.MAX_BYTES - 3_000
     assert reported(encoded)[0] == record.score
 
 

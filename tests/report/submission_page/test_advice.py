@@ -717,16 +717,21 @@ def test_no_value_breaks_a_page_or_a_terminal(one: Any, other: Any) -> None:
         "snippet": one,
         "trace": {"step": one, "title": one, "obtained": other, "expected": one, "times": one},
     }
+    # Reading a page back takes long, so a record has all three.
     for record in (
         replace(
-            failing(), diagnoses=({"ids": [one], "title": one, "of": 3, "pages": [pages]}, {"pages": one})
+            failing(),
+            diagnoses=({"ids": [one], "title": one, "of": 3, "pages": [pages]}, {"pages": one}),
+            counterexample=example,
+            influence=influence(2, 2) | {"axes": [one, other]},
         ),
-        replace(failing(), diagnoses=({"ids": one, "message": one, "clause": one, "of": one},)),
-        replace(failing(), counterexample=example),
-        replace(failing(), counterexample=dict.fromkeys(example, one)),
+        replace(
+            failing(),
+            diagnoses=({"ids": one, "message": one, "clause": one, "of": one},),
+            counterexample=dict.fromkeys(example, one),
+            influence=influence(2, 2) | {"axes": one},
+        ),
         replace(failing(), influence=dict.fromkeys(("shape", "obtained", "expected", "argument"), one)),
-        replace(failing(), influence=influence(2, 2) | {"axes": one}),
-        replace(failing(), influence=influence(2, 2) | {"axes": [one, other]}),
     ):
         assert_inert(student_page(record))
         assert shown(record)
