@@ -242,7 +242,7 @@ def _readme_lines(source: ExerciseSource, wheel: Path | None, hidden: bool) -> I
     yield "Install the grader once (Python 3.11 or newer), in this folder:"
     yield ""
     yield "    python3 -m venv .venv"
-    yield "    . .venv/bin/activate"
+    yield "    . .venv/bin/activate      (on Windows: .venv\\Scripts\\activate)"
     yield f'    pip install "{what}"'
     yield ""
     others = [package for package in exercise.packages if package != "numpy"]
@@ -257,6 +257,11 @@ def _readme_lines(source: ExerciseSource, wheel: Path | None, hidden: bool) -> I
     yield ""
     yield f"    grader check {name}.py"
     yield f"    grader check {name}.ipynb"
+    yield ""
+    yield "Again on every save, with what changed, until Ctrl-C:"
+    yield ""
+    yield f'    pip install "{what}[watch]"'
+    yield f"    grader check {name}.py --watch"
     yield ""
     yield f"The checks are taken from {name}.pack beside the file. To name them yourself:"
     yield ""
