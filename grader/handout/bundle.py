@@ -242,8 +242,10 @@ def _readme_lines(source: ExerciseSource, wheel: Path | None, hidden: bool) -> I
     yield "Install the grader once (Python 3.11 or newer), in this folder:"
     yield ""
     yield "    python3 -m venv .venv"
-    yield "    . .venv/bin/activate      (on Windows: .venv\\Scripts\\activate)"
+    yield "    . .venv/bin/activate"
     yield f'    pip install "{what}"'
+    yield ""
+    yield "On Windows the first two are: py -m venv .venv, and .venv\\Scripts\\activate"
     yield ""
     others = [package for package in exercise.packages if package != "numpy"]
     if others:
