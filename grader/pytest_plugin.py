@@ -180,11 +180,17 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return SubmissionFile.from_parent(parent, path=module_path)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SubmissionFile | None:
-    """A submission that pytest takes for no module."""
-    if file_path.suffix == ".py" or not _is_submission(file_path, parent):
-        return None
-    return SubmissionFile.from_parent(parent, path=file_path)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """A submission once, and nothing that another plugin would collect of it, which may import or run it."""
+    found = yield
+    if not _is_submission(file_path, parent):
+        return found
+    return [one for one in found if isinstance(one, SubmissionFile)] or [
+        SubmissionFile.from_parent(parent, path=file_path)
+    ]
 
 
 class SubmissionFile(pytest.File):
@@ -311,10 +317,14 @@ def pytest_runtest_makereport(
 ) -> Generator[None, Any, pytest.TestReport]:
     """Add to a test's report what is said of the file as a whole, from wherever the test is run."""
     report: pytest.TestReport = yield
-    if isinstance(item, SubmissionItem) and item.graded is not None and call.when == "call":
-        # A worker of xdist sends what a report holds to the process that prints.
-        report.__dict__["grader_file"] = item.file
-        report.__dict__["grader_summary"] = _summary(item.graded.result)
+    if not isinstance(item, SubmissionItem) or item.graded is None or call.when != "call":
+        return report
+    if report.skipped and isinstance(report.longrepr, tuple):
+        # The reason is in the file that was handed in, not where this module says so.
+        report.longrepr = (str(item.path), 1, report.longrepr[2])
+    # A worker of xdist sends what a report holds to the process that prints.
+    report.__dict__["grader_file"] = item.file
+    report.__dict__["grader_summary"] = _summary(item.graded.result)
     return report
 
 

@@ -70,6 +70,23 @@ def test_collecting_runs_nothing(here: Path) -> None:
     assert ran.status == 1 and not (here / "was_here").exists(), "it is confined"
 
 
+@pytest.mark.parametrize("options", [["--doctest-modules"], ["--doctest-modules", "-n", "1"], ["-p", "runs"]])
+def test_no_other_plugin_gets_at_a_submission(here: Path, options: list[str]) -> None:
+    """Doctests are found by importing the file; a plugin for notebooks runs it."""
+    (here / "runs.py").write_text(
+        "import pytest\n\n\nclass Running(pytest.File):\n    def collect(self):\n"
+        "        exec(self.path.read_text())\n        return []\n\n\n"
+        "def pytest_collect_file(file_path, parent):\n"
+        "    return Running.from_parent(parent, path=file_path)\n"
+    )
+    (here / "ann.py").write_text(f"open({str(here / 'was_here')!r}, 'w')\n{RIGHT}")
+    done = run_pytest(STUDENT, "ann.py", *options, cwd=here, PYTHONPATH=f"{ROOT}:{here}")
+    assert not (here / "was_here").exists()
+    assert counts(done) == {"failed": 1, "passed": 1, "skipped": 5}, done.out
+    alone = run_pytest("ann.py", *options, cwd=here, PYTHONPATH=f"{ROOT}:{here}")
+    assert (here / "was_here").exists(), f"without the exercise pytest does as always: {alone.out}"
+
+
 def test_a_right_file_passes_and_a_wrong_one_fails_as_check_says(here: Path) -> None:
     right = run_pytest(STUDENT, "right.py", cwd=here)
     assert right.status == 0 and counts(right) == {"passed": 7}
@@ -218,7 +235,7 @@ def test_checks_that_are_not_counted_are_skipped_with_the_reason(here: Path) -> 
     (here / "ann.py").write_text("def row_scale(x, w, factor):\n    raise ValueError('no')\n")
     done = run_pytest(STUDENT, "ann.py", "-rs", cwd=here)
     assert counts(done)["skipped"] == 3
-    assert "Not counted, since ones_row did not pass." in done.out
+    assert re.search(r"^SKIPPED \[\d\] ann\.py:1: Not counted, since ones_row did not pass\.$", done.out, re.M)
 
 
 def test_what_a_call_printed_is_shown_as_captured_output(here: Path) -> None:
