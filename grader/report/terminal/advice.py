@@ -102,7 +102,8 @@ def example_lines(example: Example) -> RenderableType:
         run = f", run {step.times}" if step.times > 1 else ""
         name = f"{one_line(step.name, 60)}{run}" if step.name else ""
         # Steps are named by their functions; a title is there where a function has a docstring.
-        said = f"{one_line(step.title, 200)} ({name})" if step.title and name else name or one_line(step.title, 200)
+        title = one_line(step.title, 200)
+        said = f"{title} ({name})" if title and name else title or name
         told = f"first step where they part: {said}"
         values = [_plain(value) for value in (step.answers.obtained, step.answers.expected)]
         if all(0 < len(value) <= MAX_LITERAL for value in values):
