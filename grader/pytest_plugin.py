@@ -263,6 +263,9 @@ class SubmissionItem(pytest.Item):
             raise NotPassedError(_cleaned(result.message))
         elif self.name == POLICY and result.policy.violations:
             raise NotPassedError("\n".join(_cleaned(v.message) for v in result.policy.violations))
+        elif self.name == POLICY and result.status == "not_loadable":
+            # Of such a file not even the source may have been looked through.
+            pytest.skip("Not decided, since the file could not be loaded.")
 
     def _judge(self, case: CaseResult) -> None:
         if case.verdict == "skipped":
