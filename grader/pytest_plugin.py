@@ -11,6 +11,7 @@ import io
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -303,7 +304,7 @@ class SubmissionItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The text alone: a traceback would be one of the grader's."""
         if isinstance(excinfo.value, NotPassedError | FaultError):
-            return str(excinfo.value)
+            return _writable(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -365,10 +366,19 @@ def _printed(content: RenderableType) -> str:
     text = io.StringIO()
     width = max(shutil.get_terminal_size().columns, 40)
     show(Console(file=text, width=width, color_system=None, highlight=False), content)
-    return text.getvalue().strip("\n")
+    return _writable(text.getvalue().strip("\n"))
 
 
 def _cleaned(text: str, limit: int = 1_000) -> str:
     from grader.report.texts import clean
 
-    return clean(text, limit)
+    return _writable(clean(text, limit))
+
+
+def _writable(text: str) -> str:
+    """The text with plainer signs where the terminal lacks Unicode; pytest would escape even its lines."""
+    from grader import signs
+
+    # What pytest captures hides the terminal; workers of xdist have none, but the same environment.
+    encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
+    return text.encode(encoding, signs.register()).decode(encoding)

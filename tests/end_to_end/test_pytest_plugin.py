@@ -224,6 +224,15 @@ def test_a_file_that_does_not_load_fails_once_and_says_why(here: Path, name: str
     assert " ".join(record["message"].split()) in " ".join(done.out.split())
 
 
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
+def test_a_terminal_without_unicode_shows_plainer_signs(here: Path, workers: list[str]) -> None:
+    done = run_pytest(STUDENT, "wrong.py", *workers, cwd=here, PYTHONIOENCODING="ascii")
+    assert done.status == 1 and done.out.isascii()
+    assert re.search(r"^x large_rows .*\n.* values are off", done.out, re.M), "lines stay lines"
+    assert re.search(r"^wrong  x failed  [0-9.]+ of 6\.5 points$", done.out, re.M)
+    assert "\\u" not in done.out
+
+
 def test_a_banned_helper_fails_the_policy(here: Path) -> None:
     (here / "ann.py").write_text(SUBMISSIONS["banned"])
     done = run_pytest(STUDENT, "ann.py", cwd=here)
