@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,7 +138,7 @@ def pytest_collection(session: pytest.Session) -> None:
     if not _submissions(config):
         raise pytest.UsageError(
             "--grader-exercise needs a submission: name its file, such as solution.py or work.ipynb; "
-            f"files with a name such as {' or '.join(config.getini('python_files'))} are tests"
+            f"files with a name such as {' or '.join(_names_of_tests(config)) or 'conftest.py'} are none"
         )
 
 
@@ -162,10 +162,18 @@ def _may_be_submission(path: Path, config: pytest.Config) -> bool:
     """Whether a file that was named is a submission: any that pytest would not collect by its name."""
     if path.suffix.lower() not in SUFFIXES or path.name in ("conftest.py", "__init__.py", "setup.py"):
         return False
-    patterns: Iterable[str] = config.getini("python_files")
     return not any(
-        path.match(pattern) if "/" in pattern else fnmatch.fnmatch(path.name, pattern) for pattern in patterns
+        path.match(pattern) if "/" in pattern else fnmatch.fnmatch(path.name, pattern)
+        for pattern in _names_of_tests(config)
     )
+
+
+def _names_of_tests(config: pytest.Config) -> Sequence[str]:
+    """What pytest collects by its name; nothing where that is switched off (``-p no:python``)."""
+    if not config.pluginmanager.has_plugin("python"):
+        return ()
+    patterns: Sequence[str] = config.getini("python_files")
+    return patterns
 
 
 def _is_submission(path: Path, parent: pytest.Collector) -> bool:

@@ -158,6 +158,14 @@ def test_files_of_a_folder_are_no_submissions(here: Path) -> None:
     assert counts(done) == {"passed": 8}
 
 
+@pytest.mark.parametrize("plugin", ["python", "doctest", "cacheprovider", "terminal", "skipping", "xdist"])
+def test_plugins_of_pytest_may_be_switched_off(here: Path, plugin: str) -> None:
+    done = run_pytest(STUDENT, "right.py", "wrong.py", "-p", f"no:{plugin}", cwd=here)
+    assert done.status == 1
+    if plugin != "terminal":
+        assert counts(done)["passed"] > 7
+
+
 def test_a_notebook_is_a_submission(here: Path) -> None:
     cell = {"cell_type": "code", "metadata": {}, "source": RIGHT, "outputs": [], "execution_count": None}
     (here / "work.ipynb").write_text(
