@@ -11,7 +11,8 @@ import io
 import os
 import shlex
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+import sys
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,7 +138,7 @@ def pytest_collection(session: pytest.Session) -> None:
     if not _submissions(config):
         raise pytest.UsageError(
             "--grader-exercise needs a submission: name its file, such as solution.py or work.ipynb; "
-            f"files with a name such as {' or '.join(config.getini('python_files'))} are tests"
+            f"files with a name such as {' or '.join(_names_of_tests(config)) or 'conftest.py'} are none"
         )
 
 
@@ -161,10 +162,18 @@ def _may_be_submission(path: Path, config: pytest.Config) -> bool:
     """Whether a file that was named is a submission: any that pytest would not collect by its name."""
     if path.suffix.lower() not in SUFFIXES or path.name in ("conftest.py", "__init__.py", "setup.py"):
         return False
-    patterns: Iterable[str] = config.getini("python_files")
     return not any(
-        path.match(pattern) if "/" in pattern else fnmatch.fnmatch(path.name, pattern) for pattern in patterns
+        path.match(pattern) if "/" in pattern else fnmatch.fnmatch(path.name, pattern)
+        for pattern in _names_of_tests(config)
     )
+
+
+def _names_of_tests(config: pytest.Config) -> Sequence[str]:
+    """What pytest collects by its name; nothing where that is switched off (``-p no:python``)."""
+    if not config.pluginmanager.has_plugin("python"):
+        return ()
+    patterns: Sequence[str] = config.getini("python_files")
+    return patterns
 
 
 def _is_submission(path: Path, parent: pytest.Collector) -> bool:
@@ -180,11 +189,17 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
     return SubmissionFile.from_parent(parent, path=module_path)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SubmissionFile | None:
-    """A submission that pytest takes for no module."""
-    if file_path.suffix == ".py" or not _is_submission(file_path, parent):
-        return None
-    return SubmissionFile.from_parent(parent, path=file_path)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """A submission once, and nothing that another plugin would collect of it, which may import or run it."""
+    found = yield
+    if not _is_submission(file_path, parent):
+        return found
+    return [one for one in found if isinstance(one, SubmissionFile)] or [
+        SubmissionFile.from_parent(parent, path=file_path)
+    ]
 
 
 class SubmissionFile(pytest.File):
@@ -257,6 +272,9 @@ class SubmissionItem(pytest.Item):
             raise NotPassedError(_cleaned(result.message))
         elif self.name == POLICY and result.policy.violations:
             raise NotPassedError("\n".join(_cleaned(v.message) for v in result.policy.violations))
+        elif self.name == POLICY and result.status == "not_loadable":
+            # Of such a file not even the source may have been looked through.
+            pytest.skip("Not decided, since the file could not be loaded.")
 
     def _judge(self, case: CaseResult) -> None:
         if case.verdict == "skipped":
@@ -294,7 +312,7 @@ class SubmissionItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The text alone: a traceback would be one of the grader's."""
         if isinstance(excinfo.value, NotPassedError | FaultError):
-            return str(excinfo.value)
+            return _writable(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -311,10 +329,14 @@ def pytest_runtest_makereport(
 ) -> Generator[None, Any, pytest.TestReport]:
     """Add to a test's report what is said of the file as a whole, from wherever the test is run."""
     report: pytest.TestReport = yield
-    if isinstance(item, SubmissionItem) and item.graded is not None and call.when == "call":
-        # A worker of xdist sends what a report holds to the process that prints.
-        report.__dict__["grader_file"] = item.file
-        report.__dict__["grader_summary"] = _summary(item.graded.result)
+    if not isinstance(item, SubmissionItem) or item.graded is None or call.when != "call":
+        return report
+    if report.skipped and isinstance(report.longrepr, tuple):
+        # The reason is in the file that was handed in, not where this module says so.
+        report.longrepr = (str(item.path), 1, report.longrepr[2])
+    # A worker of xdist sends what a report holds to the process that prints.
+    report.__dict__["grader_file"] = item.file
+    report.__dict__["grader_summary"] = _summary(item.graded.result)
     return report
 
 
@@ -352,10 +374,19 @@ def _printed(content: RenderableType) -> str:
     text = io.StringIO()
     width = max(shutil.get_terminal_size().columns, 40)
     show(Console(file=text, width=width, color_system=None, highlight=False), content)
-    return text.getvalue().strip("\n")
+    return _writable(text.getvalue().strip("\n"))
 
 
 def _cleaned(text: str, limit: int = 1_000) -> str:
     from grader.report.texts import clean
 
-    return clean(text, limit)
+    return _writable(clean(text, limit))
+
+
+def _writable(text: str) -> str:
+    """The text with plainer signs where the terminal lacks Unicode; pytest would escape even its lines."""
+    from grader import signs
+
+    # What pytest captures hides the terminal; workers of xdist have none, but the same environment.
+    encoding = getattr(sys.__stdout__, "encoding", None) or "utf-8"
+    return text.encode(encoding, signs.register()).decode(encoding)

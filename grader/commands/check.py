@@ -159,6 +159,7 @@ def _write_pages(html: Path, results: list[Result]) -> None:
         return
     try:
         if len(results) == 1 and not html.is_dir():
+            html.parent.mkdir(parents=True, exist_ok=True)
             html.write_text(student_page(results[0]), "utf-8")
             return
         html.mkdir(parents=True, exist_ok=True)

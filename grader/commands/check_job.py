@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def tell_fault(error: GraderError) -> None:
-    """What keeps anything from being checked."""
-    job.annotate([command("error", str(error), {"title": "Nothing could be checked"})])
-    job.add_summary(f"### Grader\n\nNothing could be checked: {code(str(error), 1_000)}\n")
+    """What keeps a check from being made, or its page from being written."""
+    job.annotate([command("error", str(error), {"title": "The check could not be finished"})])
+    job.add_summary(f"### Grader\n\nThe check could not be finished: {code(str(error), 1_000)}\n")
 
 
 def tell_results(pack: Pack, checked: Sequence[tuple[Submission, Result]], problems: Sequence[str]) -> None:

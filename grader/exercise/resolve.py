@@ -40,7 +40,9 @@ def resolve_pack(
     if found is None and beside and (local := _beside(exercise, beside)) is not None:
         return local
     carried = {path.stem: path for path in sorted(CARRIED.glob("*.pack"))}
-    name = exercise or (next(iter(carried)) if len(carried) == 1 else DEFAULT_EXERCISE)
+    name = exercise
+    if name is None:
+        name = next(iter(carried)) if len(carried) == 1 else DEFAULT_EXERCISE
     if name in carried:
         return packs.load(carried[name])
     known = sorted({*carried, *(exercises(found) if found else [])})

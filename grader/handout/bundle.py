@@ -245,6 +245,8 @@ def _readme_lines(source: ExerciseSource, wheel: Path | None, hidden: bool) -> I
     yield "    . .venv/bin/activate"
     yield f'    pip install "{what}"'
     yield ""
+    yield "On Windows the first two are: py -m venv .venv, and .venv\\Scripts\\activate"
+    yield ""
     others = [package for package in exercise.packages if package != "numpy"]
     if others:
         yield f"If your code uses {' or '.join(others)}, install that too. For the notebook:"
@@ -257,6 +259,11 @@ def _readme_lines(source: ExerciseSource, wheel: Path | None, hidden: bool) -> I
     yield ""
     yield f"    grader check {name}.py"
     yield f"    grader check {name}.ipynb"
+    yield ""
+    yield "Again on every save, with what changed, until Ctrl-C:"
+    yield ""
+    yield f'    pip install "{what}[watch]"'
+    yield f"    grader check {name}.py --watch"
     yield ""
     yield f"The checks are taken from {name}.pack beside the file. To name them yourself:"
     yield ""

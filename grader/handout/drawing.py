@@ -11,9 +11,9 @@ from grader.report.figures import plural
 from grader.report.markup.safe import fill, joined
 
 CELL = 24
-# The width of a letter at the labels' size, at most.
-LETTER = 7
-PAD = 6
+# The width of most letters at the labels' size, and room for those that are wider.
+LETTER = 8
+PAD = 8
 LINE = 16
 
 
@@ -24,18 +24,20 @@ def figures(patterns: Sequence[Pattern], first: int) -> Markup:
         patterns: At least one.
         first: The number of the first of them on the page, for its id.
     """
-    drawn = [_figure(one, number) for number, one in enumerate(patterns, first)]
-    keys = list(dict.fromkeys((one.filled, one.empty) for one in patterns))
-    return fill('<div class="patterns">\n%s</div>\n%s', joined(drawn), joined([_key(*key) for key in keys]))
+    # Where the marks mean the same in all of them, that is said once.
+    same = len({(one.filled, one.empty) for one in patterns}) == 1
+    drawn = [_figure(one, number, keyed=not same) for number, one in enumerate(patterns, first)]
+    key = _key(patterns[0]) if same else Markup("")
+    return fill('<div class="patterns">\n%s</div>\n%s', joined(drawn), key)
 
 
-def _key(filled: str, empty: str) -> Markup:
+def _key(one: Pattern) -> Markup:
     return fill(
         '<ul class="key">\n<li>%s %s</li>\n<li>%s %s</li>\n</ul>\n',
         _swatch("on"),
-        filled,
+        one.filled,
         _swatch("off"),
-        empty,
+        one.empty,
     )
 
 
@@ -47,7 +49,7 @@ def _swatch(kind: str) -> Markup:
     )
 
 
-def _figure(one: Pattern, number: int) -> Markup:
+def _figure(one: Pattern, number: int, *, keyed: bool) -> Markup:
     tone, sign = {True: ("good", "✓"), False: ("calm", "✗"), None: ("", "")}[one.asked]
     tag = (
         fill(' <span class="tag %s"><span aria-hidden="true">%s</span> %s</span>', tone, sign, one.verdict)
@@ -57,13 +59,14 @@ def _figure(one: Pattern, number: int) -> Markup:
     note = fill("<p>%s</p>\n", one.note) if one.note else Markup("")
     return fill(
         '<figure aria-labelledby="pattern:%s">\n<figcaption id="pattern:%s"><strong>%s</strong>%s'
-        '</figcaption>\n%s\n%s<details><summary>As a table<span class="unseen">: %s</span></summary>\n'
+        '</figcaption>\n%s\n%s%s<details><summary>As a table<span class="unseen">: %s</span></summary>\n'
         "%s</details>\n</figure>\n",
         number,
         number,
         one.title,
         tag,
         _picture(one),
+        _key(one) if keyed else Markup(""),
         note,
         one.title,
         _table(one),

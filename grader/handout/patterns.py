@@ -35,6 +35,8 @@ NEEDED = ("title", "rows", "columns")
 KEYS = (*NEEDED, "asked", "note", "x", ".")
 MARKS = {"x": True, ".": False}
 MOST = 40
+# More letters of a name or a label than that leave no room for the grid.
+MOST_LETTERS = 24
 _ASKED = {"yes": True, "no": False}
 _LEAST_WIDTH = 16
 
@@ -119,6 +121,10 @@ def read_pattern(text: str) -> Pattern:
     if asked is not None and asked not in _ASKED:
         line = next(n for n, one in enumerate(lines) if one.partition(":")[0].strip() == "asked")
         raise PatternError(line, f"'asked:' is {asked!r}; expected yes or no")
+    for key in ("rows", "columns"):
+        if fault := _too_long(told[key]):
+            line = next(n for n, one in enumerate(lines) if one.partition(":")[0].strip() == key)
+            raise PatternError(line, f"'{key}:' {fault}")
     columns, rows, cells = _grid(lines, at)
     return Pattern(
         title=told["title"],
@@ -146,6 +152,9 @@ def _grid(
             "line for each row: its label and a mark for each column",
         )
     columns = tuple(found[0][1])
+    for label in columns:
+        if fault := _too_long(label):
+            raise PatternError(found[0][0], f"the label {label!r} {fault}")
     rows, cells = [], []
     for at, (label, *marks) in found[1:]:
         if len(marks) != len(columns):
@@ -156,6 +165,8 @@ def _grid(
             )
         if strange := [mark for mark in marks if mark not in MARKS]:
             raise PatternError(at, f"unknown mark {strange[0]!r}; expected x (filled) or . (empty)")
+        if fault := _too_long(label):
+            raise PatternError(at, f"the label {label!r} {fault}")
         rows.append(label)
         cells.append(tuple(MARKS[mark] for mark in marks))
     if max(len(rows), len(columns)) > MOST:
@@ -163,6 +174,13 @@ def _grid(
             found[0][0], f"is {len(rows)} by {len(columns)}; at most {MOST} rows and columns are drawn"
         )
     return columns, tuple(rows), tuple(cells)
+
+
+def _too_long(name: str) -> str:
+    """What is wrong with a name that is written beside a grid; empty where it fits."""
+    if len(name) <= MOST_LETTERS:
+        return ""
+    return f"has {len(name)} letters; expected {MOST_LETTERS} at most, and the rest in 'note:'"
 
 
 def drawn_as_text(patterns: Sequence[Pattern], width: int = 90) -> str:
@@ -208,8 +226,10 @@ def _beside(blocks: Sequence[_Block]) -> Iterator[str]:
 
 
 def _told(patterns: Sequence[Pattern], width: int) -> Iterator[str]:
-    """What the marks mean, and the notes."""
+    """What the marks mean, with the title where that differs, and the notes."""
     keys = [f"■ {one.filled}, · {one.empty}; rows: {one.rows}, columns: {one.columns}" for one in patterns]
+    if len(set(keys)) > 1:
+        keys = [f"{one.title}: {key}" for one, key in zip(patterns, keys, strict=True)]
     notes = [f"{one.title}: {one.note}" for one in patterns if one.note]
     for text in (*dict.fromkeys(keys), *notes):
         yield from textwrap.wrap(text, width, subsequent_indent="  ")

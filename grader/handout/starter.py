@@ -16,9 +16,16 @@ WIDTH = 88
 
 def starter_text(exercise: Exercise, policy: Policy) -> str:
     """The Python text of the starter file. Raises GraderError as `starter_code` does."""
-    name = exercise.exercise
-    opening = f'"""{_plain(exercise.title)}. Check this file with: grader check {name}.py"""'
-    return f"{opening}\n\n{starter_code(exercise, policy)}"
+    said = f"{_plain(exercise.title)}. Check this file with: grader check {exercise.exercise}.py"
+    opening = f'"""{said}"""'
+    if len(opening) > WIDTH:
+        title, _, command = said.rpartition(". ")
+        wrapped = "\n".join(_wrapped(f'"""{title}.', WIDTH))
+        opening = f'{wrapped}\n\n{command}\n"""'
+    code = starter_code(exercise, policy)
+    # Two blank lines above a function, one above imports.
+    blank = "\n" if code.startswith("import ") else "\n\n"
+    return f"{opening}\n{blank}{code}"
 
 
 def starter_code(exercise: Exercise, policy: Policy) -> str:
@@ -58,7 +65,9 @@ def _signature(exercise: Exercise) -> str:
 
 def _docstring(exercise: Exercise, policy: Policy) -> str:
     """Its lines, indented but for the first; the last line has no end."""
-    lines = [f"{_plain(exercise.title)}.", "", *_dims(exercise), "", "Args:"]
+    # With the quotation marks before it.
+    first, *more = _wrapped(f'"""{_plain(exercise.title)}.', WIDTH - 4)
+    lines = [first.removeprefix('"""'), *more, "", *_dims(exercise), "", "Args:"]
     for name, parameter in exercise.parameters.items():
         lines += _item(f"{name}: {_argument(name, parameter)}")
     returns = exercise.returns
@@ -102,7 +111,11 @@ def _shape(sizes: Sequence[str | int | float]) -> str:
 
 
 def _paragraph(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    return _wrapped(text, WIDTH - 4)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _item(text: str, hang: int = 4) -> list[str]:

@@ -242,6 +242,20 @@ def test_what_a_solution_says_is_no_command(handed_out: Path) -> None:
     assert set(done.outputs) == {"passed", "score", "max-score", "result"}
 
 
+def test_a_page_in_a_folder_that_is_not_there_yet(handed_out: Path) -> None:
+    done = checked(handed_out, RIGHT, page="week 3/pages/report.html")
+    assert (done.status, done.annotations) == (0, [])
+    assert (handed_out / "week 3" / "pages" / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_page_that_can_not_be_written_costs_no_marks(handed_out: Path) -> None:
+    done = checked(handed_out, RIGHT, page="row_scale.py/report.html")
+    assert done.status == 2
+    (one,) = done.annotations
+    assert one.title == "The check could not be finished" and "can't be written" in one.message
+    assert done.outputs["passed"] == "true" and points(done) == (6.5, 6.5, "pass")
+
+
 @pytest.mark.parametrize("path", ["nothing.py", "$(touch made).py", "--help", '"; touch made; ".py'])
 def test_a_missing_file_is_worth_nothing(handed_out: Path, path: str) -> None:
     done = checked(handed_out, None, path=path)

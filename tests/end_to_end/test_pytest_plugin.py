@@ -70,6 +70,23 @@ def test_collecting_runs_nothing(here: Path) -> None:
     assert ran.status == 1 and not (here / "was_here").exists(), "it is confined"
 
 
+@pytest.mark.parametrize("options", [["--doctest-modules"], ["--doctest-modules", "-n", "1"], ["-p", "runs"]])
+def test_no_other_plugin_gets_at_a_submission(here: Path, options: list[str]) -> None:
+    """Doctests are found by importing the file; a plugin for notebooks runs it."""
+    (here / "runs.py").write_text(
+        "import pytest\n\n\nclass Running(pytest.File):\n    def collect(self):\n"
+        "        exec(self.path.read_text())\n        return []\n\n\n"
+        "def pytest_collect_file(file_path, parent):\n"
+        "    return Running.from_parent(parent, path=file_path)\n"
+    )
+    (here / "ann.py").write_text(f"open({str(here / 'was_here')!r}, 'w')\n{RIGHT}")
+    done = run_pytest(STUDENT, "ann.py", *options, cwd=here, PYTHONPATH=f"{ROOT}:{here}")
+    assert not (here / "was_here").exists()
+    assert counts(done) == {"failed": 1, "skipped": 6}, done.out
+    alone = run_pytest("ann.py", *options, cwd=here, PYTHONPATH=f"{ROOT}:{here}")
+    assert (here / "was_here").exists(), f"without the exercise pytest does as always: {alone.out}"
+
+
 def test_a_right_file_passes_and_a_wrong_one_fails_as_check_says(here: Path) -> None:
     right = run_pytest(STUDENT, "right.py", cwd=here)
     assert right.status == 0 and counts(right) == {"passed": 7}
@@ -141,6 +158,14 @@ def test_files_of_a_folder_are_no_submissions(here: Path) -> None:
     assert counts(done) == {"passed": 8}
 
 
+@pytest.mark.parametrize("plugin", ["python", "doctest", "cacheprovider", "terminal", "skipping", "xdist"])
+def test_plugins_of_pytest_may_be_switched_off(here: Path, plugin: str) -> None:
+    done = run_pytest(STUDENT, "right.py", "wrong.py", "-p", f"no:{plugin}", cwd=here)
+    assert done.status == 1
+    if plugin != "terminal":
+        assert counts(done)["passed"] > 7
+
+
 def test_a_notebook_is_a_submission(here: Path) -> None:
     cell = {"cell_type": "code", "metadata": {}, "source": RIGHT, "outputs": [], "execution_count": None}
     (here / "work.ipynb").write_text(
@@ -203,8 +228,17 @@ def test_a_file_that_does_not_load_fails_once_and_says_why(here: Path, name: str
     (here / "ann.py").write_text(SUBMISSIONS[name])
     done = run_pytest(STUDENT, "ann.py", cwd=here)
     record = grader("check", "ann.py", "--exercise", "student.pack", "--json", cwd=here).json[0]
-    assert counts(done) == {"failed": 1, "passed": 1, "skipped": 5}
+    assert counts(done) == {"failed": 1, "skipped": 6}
     assert " ".join(record["message"].split()) in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
+def test_a_terminal_without_unicode_shows_plainer_signs(here: Path, workers: list[str]) -> None:
+    done = run_pytest(STUDENT, "wrong.py", *workers, cwd=here, PYTHONIOENCODING="ascii")
+    assert done.status == 1 and done.out.isascii()
+    assert re.search(r"^x large_rows .*\n.* values are off", done.out, re.M), "lines stay lines"
+    assert re.search(r"^wrong  x failed  [0-9.]+ of 6\.5 points$", done.out, re.M)
+    assert "\\u" not in done.out
 
 
 def test_a_banned_helper_fails_the_policy(here: Path) -> None:
@@ -218,7 +252,7 @@ def test_checks_that_are_not_counted_are_skipped_with_the_reason(here: Path) -> 
     (here / "ann.py").write_text("def row_scale(x, w, factor):\n    raise ValueError('no')\n")
     done = run_pytest(STUDENT, "ann.py", "-rs", cwd=here)
     assert counts(done)["skipped"] == 3
-    assert "Not counted, since ones_row did not pass." in done.out
+    assert "] ann.py:1: Not counted, since ones_row did not pass.\n" in done.out
 
 
 def test_what_a_call_printed_is_shown_as_captured_output(here: Path) -> None:

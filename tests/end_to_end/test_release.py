@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -89,6 +90,23 @@ def python(package: Path, code: str, cwd: Path) -> str:
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def watched(package: Path, arguments: list[str], cwd: Path) -> str:
+    """What a command that watches says first; it is then interrupted."""
+    environment = {"PYTHONPATH": str(package), "PATH": "/usr/bin:/bin", "HOME": str(cwd)}
+    command = [sys.executable, "-m", "grader", *arguments]
+    said = ""
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said += line
+            if "Ctrl-C ends" in line:
+                process.send_signal(signal.SIGINT)
+    assert process.returncode == 130, said
+    return said
 
 
 def with_solution(notebook: Path, source: str) -> None:
@@ -211,9 +229,12 @@ def test_the_check_cell_shows_the_report(package: Path, alone: Path, source: str
 def test_the_readmes_commands_work(package: Path, alone: Path) -> None:
     lines = [line.strip() for line in (alone / "README.txt").read_text().splitlines()]
     commands = [line.split()[1:] for line in lines if line.startswith("grader ")]
-    assert len(commands) == 4
     (alone / "row_scale.py").write_text(RIGHT)
     with_solution(alone / "row_scale.ipynb", RIGHT)
+    (watching,) = [command for command in commands if "--watch" in command]
+    assert "6.5 of 6.5 points" in watched(package, watching, alone)
+    commands.remove(watching)
+    assert len(commands) == 4
     assert [student(package, *command, cwd=alone).status for command in commands] == [0] * 4
 
 

@@ -119,6 +119,15 @@ def test_an_unknown_exercise_is_told_with_the_near_one(root: Path, outside: Path
         exercise_folder(root, "row_scal")
 
 
+def test_an_empty_name_is_no_exercise(root: Path, outside: Path, pack: Pack) -> None:
+    with pytest.raises(GraderError, match="no exercise ''; known here: row_scale"):
+        resolve_pack("", root)
+    (outside / "packs").mkdir()
+    (outside / "packs" / "row_scale.pack").write_bytes(pack.data)
+    with pytest.raises(GraderError, match="no exercise ''; known here: row_scale"):
+        resolve_pack("")
+
+
 def test_of_several_exercises_one_must_be_named_unless_it_is_the_default(root: Path) -> None:
     write_exercise(root, "other")
     assert exercises(root) == ["other", "row_scale"]

@@ -59,6 +59,25 @@ def test_no_title_breaks_the_text(tmp_path: Path, title: str) -> None:
     assert [type(node) for node in tree.body] == [ast.Expr, ast.Import, ast.FunctionDef]
 
 
+def test_a_long_title_is_wrapped(tmp_path: Path) -> None:
+    title = "Rows of a product that is scaled by a factor, added up, " * 3 + "and returned"
+    text = starter_text(*small(tmp_path, title=title))
+    assert all(len(line) <= 88 for line in text.splitlines())
+    tree = ast.parse(text)
+    function = tree.body[2]
+    assert isinstance(function, ast.FunctionDef)
+    opening, docstring = ast.get_docstring(tree) or "", ast.get_docstring(function) or ""
+    assert " ".join(opening.split()) == f"{title}. Check this file with: grader check row_scale.py"
+    assert " ".join(docstring.split()).startswith(f"{title}. Sizes: ")
+    assert docstring.splitlines()[-1].strip() == "- Matrix product helpers"
+
+
+def test_without_numpy_two_blank_lines_stand_above_the_function(tmp_path: Path) -> None:
+    text = starter_text(*small(tmp_path, packages=[]))
+    opening, _, rest = text.partition('row_scale.py"""')
+    assert opening.startswith('"""Scaled rows.') and rest.startswith("\n\n\ndef row_scale(")
+
+
 def test_a_name_that_is_none_in_python_is_told(tmp_path: Path) -> None:
     exercise, policy = small(tmp_path)
     exercise = exercise.model_copy(update={"parameters": {"class": exercise.parameters["x"]}})

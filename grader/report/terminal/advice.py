@@ -100,8 +100,11 @@ def example_lines(example: Example) -> RenderableType:
     if example.step:
         step = example.step
         run = f", run {step.times}" if step.times > 1 else ""
-        name = f" ({one_line(step.name, 60)}{run})" if step.name else ""
-        told = f"first step where they part: {one_line(step.title, 200)}{name}"
+        name = f"{one_line(step.name, 60)}{run}" if step.name else ""
+        # Steps are named by their functions; a title is there where a function has a docstring.
+        title = one_line(step.title, 200)
+        said = f"{title} ({name})" if title and name else title or name
+        told = f"first step where they part: {said}"
         values = [_plain(value) for value in (step.answers.obtained, step.answers.expected)]
         if all(0 < len(value) <= MAX_LITERAL for value in values):
             told += f"\n  obtained {values[0]}\n  expected {values[1]}"

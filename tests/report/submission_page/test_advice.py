@@ -257,6 +257,13 @@ def test_a_later_run_of_a_step_is_told() -> None:
     assert "(scale_scores, run 3)" in " ".join(shown(record).split())
 
 
+@pytest.mark.parametrize(("times", "said"), [(1, "scale_scores"), (3, "scale_scores, run 3")])
+def test_a_step_without_a_title_is_told_by_its_name(times: int, said: str) -> None:
+    trace = counterexample()["trace"] | {"title": "", "times": times}
+    out = shown(replace(diagnosed(), counterexample=counterexample(trace=trace)))
+    assert f"first step where they part: {said}\n" in out
+
+
 def test_the_elements_that_differ_are_marked() -> None:
     example = counterexample(obtained=[[1.0, 2.0], [3.0, 4.5]], expected=[[1.0, 2.0 + 1e-9], [3.0, 4.0]])
     source = section(student_page(replace(diagnosed(), counterexample=example)))
