@@ -132,6 +132,7 @@ def class_view(
         "counts": counts,
         "bins": _bins(table),
         "scored": len(scores),
+        "charted": any(row.percent is not None for row in table),
         "median": _median(scores),
         "mean": math.fsum(scores) / len(scores) if scores else None,
         "max_score": max((s.max_score for s in summaries), default=0.0),
