@@ -340,12 +340,14 @@ def test_rows_of_tiles_are_full(looker: Looker, width: int) -> None:
             assert page.locator(".tiles").evaluate("(one) => one.scrollWidth <= one.clientWidth")
 
 
-def test_counts_of_the_bars_stay_on_a_line_where_there_is_no_room(looker: Looker) -> None:
-    page = looker.open(class_page(class_of(2_000)), width=390)
-    counts = page.locator("#bars .count")
-    assert max(len(text) for text in counts.all_inner_texts()) >= 4
-    heights = {box["height"] for one in counts.all() if (box := one.bounding_box()) and box["height"]}
-    assert len(heights) == 1
+@pytest.mark.parametrize("width", [1280, 390])
+def test_counts_of_a_large_class_stay_on_a_line(looker: Looker, width: int) -> None:
+    page = looker.open(class_page(class_of(5_000)), width=width)
+    for place, digits in (("#bars .count", 4), (".look b", 3)):
+        counts = page.locator(place)
+        assert max(len(text) for text in counts.all_inner_texts()) >= digits
+        heights = {box["height"] for one in counts.all() if (box := one.bounding_box()) and box["height"]}
+        assert len(heights) == 1
 
 
 def test_a_class_of_5000_answers_at_once(looker: Looker) -> None:
