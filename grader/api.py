@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grader.batch.grading import Run
     from grader.exercise.pack import Pack
     from grader.intake.collect import Intake
-    from grader.people import Person
+    from grader.people import ListFile, Person
 
 PathLike = str | Path
 
@@ -200,7 +200,7 @@ def grade(
         out: The folder for results, continued when it has a gradebook. Without one nothing is kept.
         root: The folder that holds ``cases/`` and ``reference/``.
         layout: Which platform's download it is; recognized when left out.
-        roster: The class list, a CSV file.
+        roster: The class list, a CSV file; that of an earlier run into the same folder when left out.
         workers: Processes that grade; one a core when left out.
         scheduler: The address of a Dask cluster that grades instead.
         only: Look at this student alone, or at these.
@@ -214,10 +214,13 @@ def grade(
         GraderError: A path, an option, the exercise or the folder is at fault.
         KeyboardInterrupt: It was interrupted; what was graded until then is kept.
     """
-    from grader.batch.grading import grade_class
+    from grader.batch.grading import grade_class, kept_list
 
     pack = _pack(exercise, root)
-    intake = _collected(pack, *paths, layout=layout, roster=Path(roster) if roster is not None else None)
+    known: Path | ListFile | None = Path(roster) if roster is not None else None
+    if roster is None and out is not None and not fresh:
+        known = kept_list(Path(out))
+    intake = _collected(pack, *paths, layout=layout, roster=known)
     if not allow_weak_isolation and scheduler is None:
         from grader.sandbox.levels import require
 
@@ -234,7 +237,8 @@ def grade(
             faults=faults,
             force=force,
             scheduler=scheduler,
-            roster=intake.roster if roster is not None else None,
+            roster=intake.roster if intake.list_file is not None else None,
+            list_file=intake.list_file,
             missing=intake.missing,
             replaced=intake.replaced,
             reports=pages and out is not None,
@@ -262,7 +266,7 @@ def _collected(
     pack: Pack,
     *paths: PathLike,
     layout: str | None = None,
-    roster: Path | None = None,
+    roster: Path | ListFile | None = None,
     single: bool = False,
 ) -> Intake:
     from grader.batch.asking import asked_of

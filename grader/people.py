@@ -33,6 +33,19 @@ class Person:
         return Person(**{key: str(value) for key, value in data.items() if key in known})
 
 
+@dataclass(frozen=True)
+class ListFile:
+    """A class list as it was named: a run that is not given one reads that of an earlier run again.
+
+    Attributes:
+        shown: The file's path for people.
+        data: What it holds.
+    """
+
+    shown: str
+    data: bytes
+
+
 def words_of(name: str) -> list[str]:
     """The words of a name, without accents and capitals."""
     letters = unicodedata.normalize("NFKD", name.casefold())

@@ -22,7 +22,7 @@ from grader.gradebook.journal import Execution, Gradebook
 from grader.gradebook.lock import hold
 from grader.gradebook.roster import settled
 from grader.intake.submission import Submission
-from grader.people import Person
+from grader.people import ListFile, Person
 from grader.report import files
 from grader.result import Result
 from grader.sandbox.levels import LEVELS, probe
@@ -71,6 +71,21 @@ class Run:
             return tuple(gradebook.newest())
 
 
+def kept_list(out: Path) -> ListFile | None:
+    """The class list of an earlier run into a folder; None where there was none.
+
+    Raises:
+        GraderError: It is damaged.
+    """
+    try:
+        gradebook = Gradebook(out, None, reading=True)
+    except GraderError:
+        # There is none, or what is wrong with it is told when it is opened to be continued.
+        return None
+    with gradebook:
+        return gradebook.list_file()
+
+
 def grade_class(
     pack: Pack,
     submissions: Sequence[Submission],
@@ -83,6 +98,7 @@ def grade_class(
     force: bool = False,
     scheduler: str | None = None,
     roster: Sequence[Person] | None = None,
+    list_file: ListFile | None = None,
     missing: Sequence[Person] | None = None,
     replaced: Collection[str] = (),
     reports: bool = True,
@@ -105,6 +121,7 @@ def grade_class(
         force: Run also what is unchanged.
         scheduler: The address of a Dask cluster that grades, in place of this machine.
         roster: The class list; None keeps that of an earlier run.
+        list_file: The file of it, kept for a later run that names none.
         missing: Who of it handed in nothing for certain; by default told by what the submissions tell.
         replaced: By what submissions are known all authors of which have newer work.
         reports: Make the pages of each submission.
@@ -144,6 +161,7 @@ def grade_class(
             gradebook.keep_pack(pack.id, pack.data)
             if roster is not None:
                 infos = map(info_of, submissions)
+                gradebook.keep_list_file(list_file)
                 gradebook.keep_roster(roster if missing is None else settled(roster, missing, infos))
             gradebook.withdraw(plan.withdrawn)
             for name in plan.withdrawn:

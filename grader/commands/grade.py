@@ -31,7 +31,7 @@ MAX_NAMED = 10
 
 def grade(chosen: argparse.Namespace) -> int:
     """``grader grade``."""
-    from grader.batch.grading import grade_class
+    from grader.batch.grading import grade_class, kept_list
     from grader.commands.intake import collected
     from grader.exercise.resolve import resolve_pack
     from grader.intake.collect import require_some
@@ -42,7 +42,15 @@ def grade(chosen: argparse.Namespace) -> int:
     if chosen.scheduler is not None and chosen.workers is not None:
         raise GraderError("--workers is for this machine; with --scheduler the cluster's own workers grade")
     pack = resolve_pack(chosen.exercise, chosen.root)
+    again = None
+    if chosen.roster is None and not chosen.fresh:
+        again = chosen.roster = kept_list(chosen.out)
     intake = collected(chosen, pack)
+    if again is not None:
+        say(
+            f"the class list {again.shown} of an earlier run counts, as it was then; "
+            "--roster FILE gives another"
+        )
     require_some(intake)
     _tell(intake, quiet=chosen.quiet)
     if not chosen.allow_weak_isolation and chosen.scheduler is None:
@@ -59,7 +67,8 @@ def grade(chosen: argparse.Namespace) -> int:
             faults=chosen.faults,
             force=chosen.force,
             scheduler=chosen.scheduler,
-            roster=intake.roster if chosen.roster is not None else None,
+            roster=intake.roster if intake.list_file is not None else None,
+            list_file=intake.list_file,
             missing=intake.missing,
             replaced=intake.replaced,
             reports=not chosen.no_pages,

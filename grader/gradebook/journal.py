@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import math
@@ -20,12 +21,14 @@ from grader.errors import GraderError
 from grader.gradebook import database
 from grader.gradebook.database import FILE as FILE
 from grader.gradebook.roster import not_submitted
-from grader.people import Person
-from grader.result import BEGIN, Adjustment, Result, SubmissionInfo, one_line
+from grader.people import ListFile, Person
+from grader.result import BEGIN, Adjustment, Result, SubmissionInfo, dumps, one_line
 from grader.summary import Outline, Record, Summary
 
 # Seconds: writing each result on its own takes as long as making its pages.
 COMMIT_EVERY = 0.1
+# What the table `about` calls the class list's file.
+_LIST_FILE = "class list"
 
 # What the seal of a result covers: all but the record, which the checksum covers.
 _ROW = (
@@ -389,6 +392,15 @@ class Gradebook:
             rows = [(text, _seal((text,))) for text in texts]
             self._db.executemany("INSERT INTO roster (person, seal) VALUES (?, ?)", rows)
 
+    def keep_list_file(self, file: ListFile | None) -> None:
+        """Keep the file of the class list, in place of an earlier one."""
+        text = ""
+        if file is not None:
+            data = base64.b64encode(zlib.compress(file.data)).decode()
+            text = dumps({"shown": file.shown, "data": data, "seal": _seal((file.shown, data))})
+        with self._changing():
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_LIST_FILE, text))
+
     def prune(self) -> None:
         """Forget executions and packs to which no newest result goes back."""
         with self._changing():
@@ -543,6 +555,21 @@ class Gradebook:
                 people.append(Person.from_dict(json.loads(text)))
             return people
         except (ValueError, TypeError, AttributeError) as error:
+            raise GraderError(
+                f"{self.path}: the class list is damaged ({error}); grade again with --roster FILE"
+            ) from None
+
+    def list_file(self) -> ListFile | None:
+        """The file of that class list; None when there is none. Raises GraderError."""
+        rows = self._all("SELECT value FROM about WHERE key = ?", _LIST_FILE)
+        if not rows or not rows[0][0]:
+            return None
+        try:
+            kept = json.loads(rows[0][0])
+            if kept["seal"] != _seal((kept["shown"], kept["data"])):
+                raise ValueError("its checksum is another")
+            return ListFile(str(kept["shown"]), zlib.decompress(base64.b64decode(kept["data"])))
+        except (ValueError, TypeError, KeyError, zlib.error) as error:
             raise GraderError(
                 f"{self.path}: the class list is damaged ({error}); grade again with --roster FILE"
             ) from None

@@ -26,7 +26,7 @@ from grader.intake.tree import (
     HandedIn,
     LeftOut,
 )
-from grader.people import Person
+from grader.people import ListFile, Person
 
 if TYPE_CHECKING:
     from grader.intake.roster import Roster
@@ -46,6 +46,7 @@ class Intake:
         layouts: The layouts that were found, by their names.
         missing: Who of the roster handed in nothing.
         roster: Everyone on the roster; nobody when there is none.
+        list_file: The roster's file; None when there is none.
         notes: What the teacher should know and is no fault.
         replaced: By what attempts are known that count no more, as all their authors have newer work with
             others.
@@ -61,6 +62,7 @@ class Intake:
     notes: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    list_file: ListFile | None = None
 
 
 def collect(
@@ -68,7 +70,7 @@ def collect(
     asked: Asked,
     *,
     layout: str | None = None,
-    roster: Path | None = None,
+    roster: Path | ListFile | None = None,
     single: bool = False,
 ) -> Intake:
     """All submissions in the given paths.
@@ -81,7 +83,7 @@ def collect(
         paths: Files, folders and archives.
         asked: What is asked for.
         layout: The layout of all of them; None to recognize it.
-        roster: A CSV file that names everyone in the class.
+        roster: A CSV file that names everyone in the class, or what it held when it was read.
         single: A path alone is one student's own work: a file with what it imports from its folder, or a
             folder or an archive of which one file defines what is asked for and imports the others.
 
@@ -91,7 +93,8 @@ def collect(
     if layout is not None:
         _require_layout(layout)
     # The roster first: when it can't be read, nothing else is worth the wait.
-    listed = _listed(roster) if roster is not None else None
+    list_file = _list_file(roster) if isinstance(roster, Path) else roster
+    listed = _listed(list_file) if list_file is not None else None
     search = Search(asked, layout, single=single and len(paths) == 1)
     search.add(paths)
     submissions = _submissions(search, asked)
@@ -108,13 +111,20 @@ def collect(
         tuple(search.notes),
         tuple(search.replaced),
         tuple(left.reason for left in search.left_out),
+        list_file,
     )
 
 
-def _listed(path: Path) -> Roster:
+def _list_file(path: Path) -> ListFile:
+    from grader.intake.tables import read_list
+
+    return read_list(path)
+
+
+def _listed(file: ListFile) -> Roster:
     from grader.intake.roster import read_roster
 
-    return read_roster(path)
+    return read_roster(file)
 
 
 def _matched(

@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.errors import GraderError
 from grader.intake.submission import Submission
 from grader.intake.tables import Table, plain, read_table
-from grader.people import Person, alike, words_of
+from grader.people import ListFile, Person, alike, words_of
 
 # What columns are called, as `plain` writes it. Of several columns of a kind the first named here counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -149,13 +149,17 @@ class Roster:
         return {group: tuple(people) for group, people in found.items()}
 
 
-def read_roster(path: Path) -> Roster:
+def read_roster(file: Path | ListFile) -> Roster:
     """The class in a CSV file: a list with usual names of columns, or the export of a platform's gradebook.
+
+    Args:
+        file: The file, or what it held when it was read.
 
     Raises:
         GraderError: The file can't be read, or names nobody.
     """
-    table = read_table(path, KNOWN)
+    table = read_table(file, KNOWN)
+    path = table.shown
     columns = _columns(table)
     if not columns.keys() & {"name", "last", "first", "number", "login", "email", "platform", "participant"}:
         raise GraderError(
@@ -184,8 +188,8 @@ def read_roster(path: Path) -> Roster:
             f"{path} is no UTF-8 and was read as Windows-1252: are the accents right, as in {odd!r}? Who is "
             "misspelled is not found; export it as UTF-8"
         )
-    merged, doubled = _merged(listed, str(path))
-    return Roster(str(path), tuple(merged), tuple(notes), (*problems, *doubled), _platform(table, columns))
+    merged, doubled = _merged(listed, path)
+    return Roster(path, tuple(merged), tuple(notes), (*problems, *doubled), _platform(table, columns))
 
 
 # --- columns and rows ---------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from grader.errors import GraderError
 from grader.intake.tree import UnreadableError, read_file
+from grader.people import ListFile
 
 MAX_BYTES = 64 << 20
 SEPARATORS = ",;\t|"
@@ -38,20 +39,26 @@ class Table:
     guessed: bool = False
 
 
-def read_table(path: Path, known: Collection[str]) -> Table:
+def read_list(path: Path) -> ListFile:
+    """What a file holds. Raises GraderError where it can't be read."""
+    try:
+        return ListFile(str(path), read_file(str(path), MAX_BYTES, follow=True))
+    except UnreadableError as error:
+        raise GraderError(f"{path}: {error}") from None
+
+
+def read_table(file: Path | ListFile, known: Collection[str]) -> Table:
     """The table in a CSV file.
 
     Args:
-        path: The file.
+        file: The file, or what it held when it was read.
         known: Names of columns, as `plain` makes them; the header is the line that has most of them.
 
     Raises:
         GraderError: It can't be read, or holds no header with a known name.
     """
-    try:
-        raw = read_file(str(path), MAX_BYTES, follow=True)
-    except UnreadableError as error:
-        raise GraderError(f"{path}: {error}") from None
+    held = read_list(file) if isinstance(file, Path) else file
+    path, raw = held.shown, held.data
     text = decoded(raw)
     if text is None:
         raise GraderError(f"{path} is no text; expected a CSV file, saved as UTF-8")
@@ -76,7 +83,7 @@ def read_table(path: Path, known: Collection[str]) -> Table:
         for line, row in rows[at + 1 :]
         if any(cell.strip() for cell in row)
     )
-    return Table(str(path), tuple(_stripped(cell) for cell in rows[at][1]), filled, _is_guessed(raw))
+    return Table(path, tuple(_stripped(cell) for cell in rows[at][1]), filled, _is_guessed(raw))
 
 
 def _stripped(cell: str) -> str:
@@ -119,7 +126,7 @@ def _is_guessed(raw: bytes) -> bool:
     return False
 
 
-def _rows(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         for row in reader:

@@ -9,8 +9,10 @@ from looking import Looker
 from playwright.sync_api import Page, expect
 from samples import HOSTILE, class_of, every_kind, info
 
+from grader.people import Person
 from grader.report.class_page.table import ROWS_SHOWN
-from grader.report.html import class_page
+from grader.report.class_page.view import class_rows
+from grader.report.html import class_page, page_of_rows
 
 RECORDS = [
     *class_of(120),
@@ -138,11 +140,102 @@ def test_coming_back_finds_the_table_as_it_was(looker: Looker, source: str) -> N
     assert page.get_by_label("Search").input_value() == "ada"
 
 
+def test_the_back_button_leads_to_where_a_jump_began(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.get_by_label("Search").fill("a")
+    page.locator("#table th", has_text="Score").locator("button").click()
+    states = [(rows(page), told(page))]
+    heat = page.get_by_role("application")
+    for jump in (
+        lambda: heat.click(position={"x": 9, "y": 9}),
+        lambda: page.locator("#rows").get_by_role("button", name="Softmax").click(),
+        lambda: page.locator("section:has(#mistakes) tbody button").first.click(),
+        lambda: page.locator("#bars button").last.click(),
+        lambda: page.get_by_role("button", name="Show all", exact=True).click(),
+    ):
+        jump()
+        assert told(page) != states[-1][1]
+        states.append((rows(page), told(page)))
+    for _ in range(2):
+        for state in reversed(states[:-1]):
+            page.go_back()
+            assert (rows(page), told(page)) == state
+        for state in states[1:]:
+            page.go_forward()
+            assert (rows(page), told(page)) == state
+
+
+def test_the_back_button_scrolls_to_where_a_jump_began(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.get_by_role("button", name="Show in the table: Softmax").scroll_into_view_if_needed()
+    began = page.evaluate("scrollY")
+    page.get_by_role("button", name="Show in the table: Softmax").click()
+    assert page.evaluate("scrollY") < began
+    page.go_back()
+    page.wait_for_function("(began) => Math.abs(scrollY - began) < 2", arg=began)
+    assert told(page) == f"All {TOTAL} submissions."
+
+
+def test_going_to_another_part_of_the_page_leaves_the_table_as_it_is(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.get_by_label("Status").select_option("failed")
+    said = told(page)
+    page.locator("nav").get_by_role("link", name="Mistakes").click()
+    assert told(page) == said and page.evaluate("scrollY") > 1000
+    page.go_back()
+    assert told(page) == said
+
+
+def test_what_a_jump_shows_has_an_address_of_its_own(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    page.get_by_role("application").click(position={"x": 9, "y": 9})
+    shown, said, address = rows(page), told(page), page.url
+    assert said.startswith(f"1 of {TOTAL} submissions: ")
+    page.goto("about:blank")
+    page.goto(address)
+    assert (rows(page), told(page)) == (shown, said)
+    assert page.evaluate("document.getElementById('submissions').getBoundingClientRect().top") < 100
+
+
+def test_a_field_of_several_submissions_can_be_come_back_to(looker: Looker) -> None:
+    page = looker.open(class_page(class_of(1_000)))
+    page.get_by_role("application").click(position={"x": 300, "y": 9})
+    said = told(page)
+    assert said.startswith("3 of 1000 submissions: 3 submissions, ")
+    page.get_by_role("button", name="Show all", exact=True).click()
+    page.go_back()
+    assert told(page) == said and len(rows(page)) == 3
+
+
+def test_search_looks_where_it_says_and_nowhere_else(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    assert page.get_by_text("Search names, ids, reasons", exact=True).is_visible()
+    box = page.get_by_label("Search")
+    # Words of the statuses and of the helpers have lists of their own.
+    for word in ("marks", "clean", "violated"):
+        box.fill(word)
+        named = [r for r in RECORDS if word in f"{r.submission.name} {r.submission.id}"]
+        assert told(page).startswith(f"{len(named)} of {TOTAL} ")
+    box.fill("EMILE stöne")
+    assert rows(page) and all(name.startswith("Émile Stone") for name in column(page, "Name"))
+    box.fill("E\u0301mile")
+    assert rows(page) and all(name.startswith("Émile") for name in column(page, "Name"))
+    box.fill("s0042")
+    assert column(page, "Id") == ["s0042"]
+    box.fill("was never closed")
+    assert set(column(page, "Status")) == {"! Not loadable"}
+    box.fill("banned helper")
+    assert rows(page) and all("banned helper" in reason for reason in column(page, "Reason"))
+
+
 @pytest.mark.parametrize(
     "hash",
     [
         "#?group=99999&clause=-1&case=x&status=constructor&sort=__proto__&size=3&first=-7",
         "#?group=length&clause=length&case=length&status=toString&sort=undefined",
+        "#?rows=99999",
+        "#?rows=1.x.2",
+        "#?rows=1..2",
         "#?low=%3Cimg%3E&words=%00%22&first=1e9",
         "#?%E0%A4%A",
         "#mistakes",
@@ -209,6 +302,55 @@ def test_fields_of_the_heat_map_are_as_dark_as_the_table_says(looker: Looker, so
             else:
                 failed, judged = map(int, figure.split(" of "))
                 assert shade == -(-4 * failed // judged)
+
+
+def test_what_nobody_was_judged_in_is_hatched_and_passed_fields_are_not(looker: Looker, source: str) -> None:
+    page = looker.open(source)
+    legend = page.locator("section:has(#clauses) .legend li")
+    assert legend.last.inner_text().strip() == "not judged"
+    hatched = legend.last.locator("svg").evaluate("(one) => getComputedStyle(one).backgroundImage")
+    assert hatched.startswith("repeating-linear-gradient")
+    # Fields lie over the hatching of the whole map, so each must hide it.
+    assert page.locator("#map").evaluate("(one) => getComputedStyle(one).backgroundImage") == hatched
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        fills = [
+            page.locator(f"#map .h{shade}").evaluate("(one) => getComputedStyle(one).fill")
+            for shade in range(5)
+        ]
+        assert len(set(fills)) == 5 and all(fill.startswith("rgb(") for fill in fills)
+    page.get_by_label("Search").fill("no such name")
+    assert not page.locator("#map").is_visible()
+    assert page.locator("#cell").inner_text() == "No submission is shown."
+    page.get_by_label("Search").fill("")
+    assert page.locator("#map").is_visible() and page.locator("#cell").inner_text() == ""
+
+
+@pytest.mark.parametrize("width", [1280, 1100, 800, 390, 320])
+def test_rows_of_tiles_are_full(looker: Looker, width: int) -> None:
+    everyone = class_of(30)
+    unscored = [r for r in everyone if r.status == "grader_fault"] or [every_kind()["grader_fault"]]
+    for records in (everyone, unscored):
+        for missing in ([], [Person("Nora Late", "0017")]):
+            page = looker.open(page_of_rows(class_rows(records), missing=missing), width=width)
+            boxes = [tile.bounding_box() for tile in page.locator(".tiles > div").all()]
+            assert len(boxes) == 5 + 2 * (records is everyone) + len(missing)
+            ends: dict[float, float] = {}
+            for box in boxes:
+                assert box is not None
+                ends[box["y"]] = max(ends.get(box["y"], 0), box["x"] + box["width"])
+            assert max(ends.values()) - min(ends.values()) < 1
+            assert page.locator(".tiles").evaluate("(one) => one.scrollWidth <= one.clientWidth")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_counts_of_a_large_class_stay_on_a_line(looker: Looker, width: int) -> None:
+    page = looker.open(class_page(class_of(5_000)), width=width)
+    for place, digits in (("#bars .count", 4), (".look b", 3)):
+        counts = page.locator(place)
+        assert max(len(text) for text in counts.all_inner_texts()) >= digits
+        heights = {box["height"] for one in counts.all() if (box := one.bounding_box()) and box["height"]}
+        assert len(heights) == 1
 
 
 def test_a_class_of_5000_answers_at_once(looker: Looker) -> None:

@@ -538,14 +538,58 @@ def test_an_export_is_on_the_class_page_at_once_where_it_lies_in_its_folder(
     assert len(links()) == 2 and all((out / one).is_file() for one in links())
 
 
-def test_a_second_run_without_the_class_list_says_what_that_means(
+def test_a_second_run_without_the_class_list_takes_that_of_the_first_and_says_so(
     home: Path, downloads: Path, out: Path
 ) -> None:
+    before = (out / "gradebook.csv").read_bytes()
     again = grader("grade", downloads / "class.zip", "--out", out, "--workers", "1", cwd=home)
     said = again.err.replace("\n", " ")
-    assert again.status == 0 and "without --roster" in said
+    assert again.status == 0 and "the class list roster.csv of an earlier run counts" in said
     assert "1 of the class list handed in nothing" in said
-    assert by_name(out)["Zoë Absent"]["status"] == "not_submitted"
+    assert (out / "gradebook.csv").read_bytes() == before
+
+
+def test_files_named_by_login_stay_those_of_the_class_list_in_a_second_run(
+    home: Path, tmp_path: Path
+) -> None:
+    for login in ("ada", "emile"):
+        (tmp_path / "work").mkdir(exist_ok=True)
+        (tmp_path / "work" / f"{login}.py").write_text(RIGHT, "utf-8")
+    (tmp_path / "list.csv").write_text(
+        "name,login,number\nAda L,ada,007\nÉmile B,emile,008\nZoë,zoe,009\n", "utf-8"
+    )
+    command = ["grade", tmp_path / "work", "--out", tmp_path / "out", "--workers", "1"]
+    assert grader(*command, "--roster", tmp_path / "list.csv", cwd=home).status == 0
+    before = by_name(tmp_path / "out")
+    assert {name: row["status"] for name, row in before.items()} == {
+        "Ada L": "passed",
+        "Émile B": "passed",
+        "Zoë": "not_submitted",
+    }
+    # It is kept as it was: nobody has to have the file at hand.
+    (tmp_path / "list.csv").unlink()
+    (tmp_path / "work" / "emile.py").write_text(WRONG, "utf-8")
+    assert grader(*command, cwd=home).status == 0
+    after = by_name(tmp_path / "out")
+    assert after["Émile B"]["status"] == "failed" and after["Émile B"]["student_id"] == "008"
+    assert after["Ada L"] == before["Ada L"] and after["Zoë"] == before["Zoë"]
+    # A fresh start knows nobody.
+    assert grader(*command, "--fresh", cwd=home).status == 0
+    assert sorted(by_name(tmp_path / "out")) == ["ada", "emile"]
+
+
+def test_a_damaged_class_list_is_told_and_another_takes_its_place(
+    home: Path, downloads: Path, out: Path
+) -> None:
+    with closing(sqlite3.connect(out / "gradebook.sqlite")) as db, db:
+        assert db.execute(
+            "UPDATE about SET value = replace(value, 'roster.csv', 'other.csv') WHERE key = 'class list'"
+        ).rowcount
+    command = ["grade", downloads / "class.zip", "--out", out, "--workers", "1"]
+    done = grader(*command, cwd=home)
+    assert done.status == 2 and "the class list is damaged" in done.err.replace("\n", " ")
+    assert grader(*command, "--roster", downloads / "roster.csv", cwd=home).status == 0
+    assert grader(*command, cwd=home).status == 0
 
 
 def test_a_class_list_is_no_submission(home: Path, downloads: Path, tmp_path: Path) -> None:

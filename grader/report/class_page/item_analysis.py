@@ -12,6 +12,10 @@ from grader.summary import FAILED, PASSED
 
 # A correlation of fewer says next to nothing.
 MIN_SUBMISSIONS = 10
+# Correlations nearer to zero than this are negligible whatever the size of the class (Cohen, *Statistical
+# Power Analysis for the Behavioral Sciences*, 2nd edition, 1988, section 3.2: 0.1 is a small effect).
+NEGLIGIBLE = 0.1
+STANDARD_ERRORS = 2
 
 Flag = Literal["", "negative", "nobody", "everybody"]
 
@@ -42,7 +46,26 @@ class Item:
             return "nobody"
         if self.judged and self.passed == self.judged:
             return "everybody"
-        return "negative" if self.discrimination is not None and self.discrimination < 0 else ""
+        found, bound = self.discrimination, negative_bound(self.judged)
+        return "negative" if found is not None and found < bound else ""
+
+
+def negative_bound(judged: int) -> float:
+    """Below which discrimination is clearly negative, rather than near zero by chance.
+
+    Where there is no correlation, that of ``n`` submissions has a standard error of about
+    ``1 / sqrt(n - 1)``; what is within two of them of zero is not told from it (Crocker and Algina,
+    *Introduction to Classical and Modern Test Theory*, 1986, chapter 14, on point-biserial discrimination).
+    In a large class that is next to nothing, hence `NEGLIGIBLE`.
+
+    Args:
+        judged: Submissions, 2 or more.
+
+    Example:
+        >>> negative_bound(26), negative_bound(5_000)
+        (-0.4, -0.1)
+    """
+    return -max(STANDARD_ERRORS / math.sqrt(max(judged - 1, 1)), NEGLIGIBLE)
 
 
 def item_analysis(marks: Iterable[str], cases: int) -> list[Item]:

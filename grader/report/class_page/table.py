@@ -37,7 +37,7 @@ class Row:
         adjusted: What was taken or given after the checks, each with its reason.
         failed: Checks that failed.
         judged: Checks that passed or failed.
-        percent: The score's percentage of the full marks; None without a score.
+        percent: The score's percentage of the full marks, within 0 and 100; None where one is missing.
         handed_in: When, and whether that was late.
     """
 
@@ -77,7 +77,8 @@ def _row(summary: Summary, titles: Mapping[str, str]) -> Row:
         adjusted="; ".join(map(_adjusted, summary.adjustments)),
         failed=failed,
         judged=failed + summary.marks.count(PASSED),
-        percent=None if score is None else 100 * share_of_marks(summary),
+        # Where there are no points to be had, nobody has any share of them.
+        percent=100 * share_of_marks(summary) if score is not None and summary.max_score > 0 else None,
         seconds=summary.wall_s if math.isfinite(summary.wall_s) else 0.0,
         handed_in=_handed_in(info),
     )

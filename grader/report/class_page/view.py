@@ -15,7 +15,7 @@ from grader.report.class_page.alike import class_clusters
 from grader.report.class_page.changes import changes_view
 from grader.report.class_page.groups import Groups, Who, page_id, told_apart, who
 from grader.report.class_page.hints import class_hints
-from grader.report.class_page.item_analysis import MIN_SUBMISSIONS, Flag, Item, item_analysis
+from grader.report.class_page.item_analysis import MIN_SUBMISSIONS, NEGLIGIBLE, Flag, Item, item_analysis
 from grader.report.class_page.marks import ClassMarks, class_marks
 from grader.report.class_page.mistakes import class_mistakes
 from grader.report.class_page.policy import class_policy
@@ -132,6 +132,7 @@ def class_view(
         "counts": counts,
         "bins": _bins(table),
         "scored": len(scores),
+        "charted": any(row.percent is not None for row in table),
         "median": _median(scores),
         "mean": math.fsum(scores) / len(scores) if scores else None,
         "max_score": max((s.max_score for s in summaries), default=0.0),
@@ -151,6 +152,7 @@ def class_view(
         "clauses": _clauses(summaries, titles),
         "cases": cases,
         "few": MIN_SUBMISSIONS,
+        "negligible": NEGLIGIBLE,
         "mistakes": mistakes,
         "more_mistakes": more_mistakes,
         "perhaps": any(one.perhaps for one in mistakes),

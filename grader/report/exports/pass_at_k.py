@@ -6,6 +6,9 @@ chance that one of ``k`` fresh samples has: Chen et al., "Evaluating Large Langu
 2021, arXiv:2107.03374, section 2.1, equation 1. It is computed in whole numbers and rounded once, at the end.
 A model's figure is the mean over its tasks.
 
+Submissions that name no task, as those of a class, count as samples of one, and that is told: of students who
+hand in once each, pass@1 is no more than the share with full marks, and a larger ``k`` means nothing.
+
 Samples on which the grader failed are neither right nor wrong: they are left out and counted apart.
 """
 
@@ -61,7 +64,9 @@ def table(results: Iterable[Result], ks: Iterable[int]) -> dict[str, Any]:
     if not chosen or chosen[0] < 1:
         raise GraderError(f"pass@k needs numbers of samples of 1 or more, found {chosen or 'none'}")
     tasks: dict[str, _Counts] = {}
+    untold = 0
     for result in results:
+        untold += not result.submission.task
         name = result.submission.task or str(result.exercise.get("name", ""))
         counts = tasks.setdefault(name, _Counts())
         if result.status == "grader_fault":
@@ -92,6 +97,7 @@ def table(results: Iterable[Result], ks: Iterable[int]) -> dict[str, Any]:
         "estimator": "1 - C(n - c, k) / C(n, k); Chen et al. 2021, arXiv:2107.03374, section 2.1",
         "samples": sum(row["n"] for row in rows),
         "faults": sum(row["faults"] for row in rows),
+        "without_task": untold,
         "pass_at": means,
         "tasks": rows,
     }
@@ -119,6 +125,8 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
         save(folder / CSV, text.getvalue()),
     )
     warnings = []
+    if found["without_task"]:
+        warnings.append(_untold(found["without_task"], found["samples"] + found["faults"]))
     for k, mean in found["pass_at"].items():
         few = mean["too_few_samples"]
         if few:
@@ -139,6 +147,16 @@ def write(results: Iterable[Result], folder: Path, options: ExportOptions) -> Ex
     ]
     lines.append(f"{len(paths)} files: {', '.join(map(str, paths))}\n")
     return Exported(paths, tuple(warnings), "".join(lines))
+
+
+def _untold(count: int, of: int) -> str:
+    """What to know of submissions that no model's samples are, as far as they tell."""
+    some = plural(count, "submission") if count == of else f"{count} of {plural(of, 'submission')}"
+    verbs = ("names", "is") if count == 1 else ("name", "are")
+    return (
+        f"{some} {verbs[0]} no task and {verbs[1]} taken for samples of one; pass@k is for a language "
+        "model's samples (JSON Lines with a task_id each), and says nothing of a class of students"
+    )
 
 
 def _shown(value: float | None) -> str:

@@ -63,8 +63,8 @@ const cells = {
 
 // --- Which of them are shown -------------------------------------------------------------------
 
-// What the address may say; `only` and `label` are rows that were picked by hand.
-const nothing = { words: "", status: "", policy: "", group: "", clause: "", case: "", low: "", high: "", only: null, label: "" };
+// What the address may say; `rows` are those of a field of the heat map, by their numbers with dots between.
+const nothing = { words: "", status: "", policy: "", group: "", clause: "", case: "", low: "", high: "", rows: "" };
 const view = { ...nothing, sort: "", down: false, first: 0, size: data.size };
 const rows = [...data.href.keys()];
 let shown = rows;
@@ -74,14 +74,23 @@ const failing = (test) => {
   const fails = data.patterns.map((pattern) => data.cases.some(([, clause], number) => pattern[number] === "x" && test(clause, number)));
   return (row) => fails[data.pattern[row]];
 };
+// Several submissions, named where it is one.
+function members(picked) {
+  if (picked.length === 1) return name(picked[0]);
+  const scores = picked.map((row) => data.score[row]).filter((score) => score !== null);
+  const range = scores.length ? `, ${points(Math.min(...scores))} to ${points(Math.max(...scores))} points` : "";
+  return `${picked.length} submissions${range}`;
+}
+const numbers = (text) => text.split(".").map(Number);
+// Accents and capitals make no difference.
+const folded = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
 let texts = null;
 // Each filter: whether it is set, its words, and the test of a row.
 const filters = [
   ["words", (text) => `“${text.trim()}”`, (text) => {
-    texts ??= rows.map((row) => [
-      name(row), id(row), columns.status(row), reason(row), adjusted(row), data.policy[row], data.handed_in[row],
-    ].join("\n").toLowerCase());
-    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    // What has a control of its own is not looked for: its words, such as "full marks", are parts of one another.
+    texts ??= rows.map((row) => folded([name(row), id(row), reason(row), adjusted(row), data.handed_in[row]].join("\n")));
+    const words = folded(text).split(/\s+/).filter(Boolean);
     return (row) => words.every((word) => texts[row].includes(word));
   }],
   ["status", (status) => data.status_words[status], (status) => (row) => data.status[row] === status],
@@ -94,7 +103,10 @@ const filters = [
   ["case", (wanted) => `check ${data.cases[wanted][0]} fails`, (wanted) => failing((_, number) => number === Number(wanted))],
   ["low", (low) => (low >= 100 ? "full marks" : `${low} % and more`), (low) => (row) => data.percent[row] !== null && data.percent[row] >= low],
   ["high", (high) => `below ${high} %`, (high) => (row) => data.percent[row] !== null && data.percent[row] < high],
-  ["only", () => view.label, (picked) => (row) => picked.has(row)],
+  ["rows", (picked) => members(numbers(picked)), (text) => {
+    const picked = new Set(numbers(text));
+    return (row) => picked.has(row);
+  }],
 ];
 
 function sorted(chosen) {
@@ -174,21 +186,26 @@ for (const head of heads.filter((one) => one.dataset.sort)) {
 // --- Controls, and the address that keeps what they say ----------------------------------------
 
 const controls = { words: at("words"), status: at("status"), policy: at("policy"), group: at("mistake"), clause: at("clause"), low: at("low"), high: at("high") };
-const kept = ["words", "status", "policy", "group", "clause", "case", "low", "high", "sort"];
+const kept = [...Object.keys(nothing), "sort"];
 
-function remember() {
+// The address and the browser's history say what the table shows. A jump to other rows is a step of the history,
+// so that the back button leads to where it began; typing and turning pages are none.
+function remember(jump = false) {
   const said = new URLSearchParams();
   for (const key of kept) if (view[key]) said.set(key, view[key]);
   if (view.down) said.set("down", 1);
   if (view.first) said.set("first", view.first);
   if (view.size !== data.size) said.set("size", view.size);
   const text = String(said);
-  // A name in the table leads away; coming back finds the table as it was.
-  if (text || location.hash.startsWith("#?")) history.replaceState(null, "", text ? `#?${text}` : "#submissions");
+  // What else stands behind the # is a place on the page.
+  const address = text ? `#?${text}` : jump || location.hash.startsWith("#?") ? "#submissions" : location.hash;
+  const step = jump && history.state?.view !== text ? "pushState" : "replaceState";
+  history[step]({ view: text }, "", address || location.href);
 }
-function recall() {
-  if (!location.hash.startsWith("#?")) return false;
-  const said = new URLSearchParams(location.hash.slice(2));
+// What the step of the history says, else the address; null where neither does.
+const told = () => history.state?.view ?? (location.hash.startsWith("#?") ? location.hash.slice(2) : null);
+function recall(text) {
+  const said = new URLSearchParams(text);
   const known = { group: data.groups, clause: data.clauses, case: data.cases, status: data.status_words, sort: columns };
   Object.assign(view, nothing, { sort: "", down: said.has("down"), first: Number(said.get("first")) || 0 });
   for (const key of kept) {
@@ -196,10 +213,10 @@ function recall() {
     if (!known[key] || Object.keys(known[key]).includes(value)) view[key] = value;
   }
   for (const key of ["low", "high"]) if (!Number.isFinite(Number(view[key]))) view[key] = "";
-  if ([100, 500].includes(Number(said.get("size")))) view.size = Number(said.get("size"));
-  return true;
+  if (!/^\d+(\.\d+)*$/.test(view.rows) || !numbers(view.rows).every((row) => row < total)) view.rows = "";
+  view.size = [100, 500].find((size) => size === Number(said.get("size"))) ?? data.size;
 }
-function update(first = 0) {
+function update(first = 0, jump = false) {
   for (const [key, control] of Object.entries(controls)) {
     if (!control || control.value === view[key]) continue;
     control.value = view[key];
@@ -210,12 +227,12 @@ function update(first = 0) {
   tellOrder();
   choose();
   turn(first);
-  remember();
+  remember(jump);
 }
 // The table with these filters and no others.
 function show(wanted) {
   Object.assign(view, nothing, wanted);
-  update();
+  update(0, true);
   at("table").parentElement.focus({ preventScroll: true });
   at("submissions").scrollIntoView();
 }
@@ -227,7 +244,7 @@ for (const [key, control] of Object.entries(controls)) {
 }
 at("reset").addEventListener("click", () => {
   Object.assign(view, nothing);
-  update();
+  update(0, true);
   controls.words.focus();
 });
 at("filters").hidden = false;

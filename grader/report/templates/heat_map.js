@@ -63,16 +63,11 @@ if (heat) {
       }
     });
     shades.forEach((path, shade) => path.setAttribute("d", paths[shade]));
-    at("cell").textContent = wide > 1 ? `Each column stands for ${wide} submissions.` : "";
+    map.parentElement.hidden = !list.length;
+    at("cell").textContent = list.length ? (wide > 1 ? `Each column stands for ${wide} submissions.` : "") : "No submission is shown.";
     cursor.setAttribute("visibility", "hidden");
     here = { row: 0, column: 0 };
     if (table.open) tell(0);
-  }
-  function columnWords(members) {
-    if (members.length === 1) return name(members[0]);
-    const scores = members.map((row) => data.score[row]).filter((score) => score !== null);
-    const range = scores.length ? `, ${points(Math.min(...scores))} to ${points(Math.max(...scores))} points` : "";
-    return `${members.length} submissions${range}`;
   }
   function read(row, column) {
     if (!columnsOf[column] || !shownClauses[row] && shownClauses[row] !== 0) return;
@@ -83,7 +78,7 @@ if (heat) {
     cursor.setAttribute("visibility", "visible");
     const said = judged ? `${failed} of ${plural(judged, "check")} fail` : "not judged";
     at("cell").replaceChildren(
-      make("bdi", {}, columnWords(columnsOf[column])), `, ${data.clauses[shownClauses[row]]}: ${said}`,
+      make("bdi", {}, members(columnsOf[column])), `, ${data.clauses[shownClauses[row]]}: ${said}`,
     );
   }
   function under(event) {
@@ -92,8 +87,8 @@ if (heat) {
     read(part(event.clientY - box.top, box.height, shownClauses.length), part(event.clientX - box.left, box.width, columnsOf.length));
   }
   function pick() {
-    const members = columnsOf[here.column];
-    if (members) show({ only: new Set(members), label: columnWords(members) });
+    const picked = columnsOf[here.column];
+    if (picked) show({ rows: picked.join(".") });
   }
   map.addEventListener("pointermove", under);
   map.addEventListener("click", (event) => { under(event); pick(); });
@@ -144,5 +139,18 @@ if (heat) {
 
 // --- The beginning -----------------------------------------------------------------------------
 
-update(recall() ? view.first : 0);
-addEventListener("hashchange", () => { if (recall()) update(view.first); });
+// Whoever is given a link is led to what it shows; whoever comes back is where they were.
+const sent = history.state === null && location.hash.startsWith("#?");
+if (told() !== null) recall(told());
+update(view.first);
+if (sent) at("submissions").scrollIntoView();
+
+function follow() {
+  // A link to a place on the page leaves the table as it is.
+  if (told() === null) return remember();
+  recall(told());
+  return update(view.first);
+}
+// Some browsers tell of an address that was changed by hand by the second of these alone.
+addEventListener("popstate", follow);
+addEventListener("hashchange", () => { if (history.state === null) follow(); });

@@ -324,6 +324,18 @@ def test_a_score_that_is_no_number_breaks_no_page() -> None:
         assert len(data_of(source)["score"]) == 1
 
 
+def test_where_there_are_no_points_there_is_no_share_of_them() -> None:
+    records = [replace(r, score=0.0, max_score=0.0) for r in numbered([KINDS["passing"], KINDS["failing"]])]
+    source = class_page(records)
+    page = assert_inert(source)
+    assert data_of(source)["percent"] == [None, None] and data_of(source)["score"] == [0, 0]
+    assert "scores" not in page.values("id") and "low" not in page.values("id")
+    assert [row["Score"] for row in submissions(page)] == ["0", "0"]
+    # What a person should look at does not hang on points.
+    looked = replace(KINDS["suspicious"], score=0.0, max_score=0.0)
+    assert {"look", "rules"} <= set(Page(class_page([*records, looked])).values("id"))
+
+
 def test_two_records_of_the_same_id_are_two_rows() -> None:
     records = [KINDS["failing"], KINDS["diagnosed"]]
     assert records[0].submission.id == records[1].submission.id

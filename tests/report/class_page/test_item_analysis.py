@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.report.class_page.item_analysis import MIN_SUBMISSIONS, item_analysis
+from grader.report.class_page.item_analysis import MIN_SUBMISSIONS, Item, item_analysis, negative_bound
 
 MARKS = st.integers(1, 7).flatmap(
     lambda cases: st.lists(st.text("+x", min_size=cases, max_size=cases), min_size=1, max_size=40)
@@ -48,6 +48,39 @@ def test_flags_name_what_an_author_should_look_at() -> None:
     assert {item.flag for item in rest} == {""}
     assert (nobody.difficulty, everybody.difficulty, turned.difficulty) == (0, 1, 0.5)
     assert turned.discrimination == -1
+
+
+@pytest.mark.parametrize(
+    ("judged", "near", "beyond"),
+    [(10, -0.66, -0.67), (101, -0.19, -0.21), (401, -0.09, -0.11), (5_000, -0.09, -0.11)],
+)
+def test_what_is_negative_by_chance_or_by_next_to_nothing_has_no_flag(
+    judged: int, near: float, beyond: float
+) -> None:
+    assert [Item(judged // 2, judged, r).flag for r in (0.0, near, beyond)] == ["", "", "negative"]
+
+
+def test_few_checks_that_tell_nothing_are_called_negative() -> None:
+    drawn = np.random.default_rng(7)
+    for size in (10, 30, 300):
+        flags = []
+        for _ in range(20):
+            # Weak and strong submissions, and among the checks one half that is passed by chance.
+            strength = drawn.random((size, 1))
+            told = drawn.random((size, 20)) < strength
+            chance = drawn.random((size, 20)) < 0.8
+            passed = np.hstack([told, chance])
+            marks = ["".join("+" if one else "x" for one in row) for row in passed]
+            flags += [item.flag for item in item_analysis(marks, 40)]
+        # Two standard errors leave one of 44 below; every second one of chance was, with any below zero.
+        assert flags.count("negative") / (len(flags) / 2) < 0.05
+
+
+@given(st.integers(2, 10_000))
+def test_the_bound_is_of_two_standard_errors_and_never_negligible(judged: int) -> None:
+    assert negative_bound(judged) <= -0.1
+    assert negative_bound(judged) <= -2 / (judged - 1) ** 0.5 + 1e-12
+    assert negative_bound(judged + 1) >= negative_bound(judged)
 
 
 def test_a_class_without_marks_has_items_without_figures() -> None:

@@ -206,6 +206,17 @@ def test_faults_are_counted_apart_and_a_k_beyond_n_is_told(tmp_path: Path) -> No
     ]
 
 
+def test_a_class_of_students_is_told_that_it_is_no_model(tmp_path: Path) -> None:
+    students = [passing(), failing(), failing()]
+    (told,) = export("pass-at-k", students, tmp_path, ExportOptions(ks=(1,))).warnings
+    assert told.startswith(
+        "3 submissions name no task and are taken for samples of one; pass@k is for a language"
+    )
+    (told,) = export("pass-at-k", [*SAMPLES[:5], passing()], tmp_path, ExportOptions(ks=(1,))).warnings
+    assert told.startswith("1 of 6 submissions names no task and is taken")
+    assert export("pass-at-k", SAMPLES[:5], tmp_path, ExportOptions(ks=(1,))).warnings == ()
+
+
 def test_a_k_below_1_is_refused_and_none_is_too() -> None:
     for ks in ((0, 1), ()):
         with pytest.raises(GraderError, match="pass@k needs"):
