@@ -137,6 +137,13 @@ def _window(limit: int) -> int:
     return 4 * limit + 4_096
 
 
+def _defused(text: str) -> str:
+    kept = _UNSAFE.sub(_visible, _ANSI.sub("", text))
+    if not kept.isascii():
+        kept = _CHAIN.sub(lambda match: match.group()[:_MOST_MARKS], _PILE.sub(_flattened, kept))
+    return kept
+
+
 def clean(text: str, limit: int) -> str:
     """The text without anything that could act on what shows it; tabs and newlines stay.
 
@@ -165,11 +172,7 @@ def clean(text: str, limit: int) -> str:
     if length <= limit and text.isascii() and (text.isprintable() or _is_plain(text)):
         return text
     window = _window(limit)
-    kept = text[:window].replace("\r\n", "\n")
-    kept = _ANSI.sub("", kept)
-    kept = _UNSAFE.sub(_visible, kept)
-    if not kept.isascii():
-        kept = _CHAIN.sub(lambda match: match.group()[:_MOST_MARKS], _PILE.sub(_flattened, kept))
+    kept = _defused(text[:window].replace("\r\n", "\n"))
     if length > window or len(kept) > limit:
         return _cut(kept, limit, length)
     return kept
@@ -194,8 +197,8 @@ def one_line(text: str, limit: int) -> str:
 
 def _one_line(text: str, limit: int) -> str:
     window = _window(limit)
-    more = " …" if len(text) > window else ""
-    return clean(" ".join(text[:window].split()) + more, limit)
+    line = " ".join(text[:window].split())
+    return clean(line, limit) if len(text) <= window else _cut(_defused(line), limit, len(text))
 
 
 _kept_line = lru_cache(maxsize=4_096, typed=True)(_one_line)

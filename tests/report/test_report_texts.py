@@ -178,3 +178,9 @@ def test_the_examples_in_the_docstrings_hold(module: object) -> None:
     outcome = doctest.testmod(module)  # type: ignore[arg-type]
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("length", [81, 300, 4_416, 4_417, 10_000])
+def test_what_is_cut_tells_its_whole_length(length: int) -> None:
+    for shown in (clean("a" * length, 80), one_line("a" * length, 80)):
+        assert len(shown) == 80 and shown.endswith(f"a… [cut: {length} characters in all]")
