@@ -46,6 +46,7 @@ SHARED = {
     "people",
     "positions",
     "result",
+    "documents",
     "summary",
     "validation",
     "grader",
