@@ -32,6 +32,7 @@ def test_every_format_has_its_command_until_it_is_there(tmp_path: Path) -> None:
         found, command = rows[one.title]
         assert found == "none yet" and command.startswith(f"grader export . --format {one.name}")
         assert ("--template FILE" in command) == bool(one.template)
+        assert (f"FILE is the platform’s own {one.template}" in command) == bool(one.template)
     assert 'pip install "mlm-grader[parquet]"' in rows["Parquet"][1]
 
 

@@ -102,3 +102,14 @@ def test_a_class_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "index.html").mkdir()
     with pytest.raises(GraderError, match="the gradebook is kept"):
         files.write_class(tmp_path, [result(case())], "1.0")
+
+
+def test_pages_made_elsewhere_are_those_of_that_submission_alone(tmp_path: Path) -> None:
+    files.prepare_folder(tmp_path, fresh=False)
+    student, teacher = files.page_paths("s1")
+    made = {student: b"student", teacher: b"teacher", "students/s2.html": b"x", "../out.html": b"x"}
+    files.write_made_pages(tmp_path, "s1", made)
+    assert (tmp_path / student).read_bytes() == b"student" and (tmp_path / teacher).read_bytes() == b"teacher"
+    files.write_made_pages(tmp_path, "s2", {})
+    assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.html")) == [student, teacher]
+    assert not (tmp_path.parent / "out.html").exists()
