@@ -1,4 +1,4 @@
-"""Names of JSON documents, as ``schema`` has them; a number rises where a key goes or means something else."""
+"""Names of JSON documents, as ``schema`` has them; a number rises where a key goes or changes meaning."""
 
 from __future__ import annotations
 
