@@ -14,7 +14,6 @@ from samples import failing, info, named, result, violated
 from grader.excerpt import SourceLine, excerpt
 from grader.positions import Part
 from grader.report.html import student_page, teacher_page
-from grader.report.submission_page.source import read_frames
 from grader.result import PolicyResult, Result, Violation
 
 TEXT = """\
@@ -141,13 +140,3 @@ def test_lines_leave_the_page_small() -> None:
     found = tuple(finding(n, 1) for n in range(1, 200))
     source = student_page(broken(*found, text=text))
     assert len(source.encode()) < 200_000
-
-
-def test_odd_frames_of_a_record_are_read_as_frames_without_a_line() -> None:
-    odd = [[1, "first"], ["4", "text"], [True, "truth"], [0, "none"], [2**63, "huge"], [7], [], "f"]
-    names = ["text", "truth", "none", "huge"]
-    expected = [(1, "first"), *[(0, name) for name in names], (7, "?"), (0, "?"), (0, "?")]
-    assert read_frames(odd) == expected
-    # The innermost are kept.
-    assert read_frames([[line, "f"] for line in range(1, 31)]) == [(line, "f") for line in range(11, 31)]
-    assert read_frames(None) == read_frames("frames") == []
