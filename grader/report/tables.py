@@ -1,10 +1,10 @@
-"""The marks of a class as a plain table, gradebook.csv."""
+"""Plain files of a run: results.jsonl and gradebook.csv."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from grader.people import Person
 from grader.report.texts import csv_cell, one_line
@@ -19,6 +19,12 @@ COLUMNS = (
     *("student_id", "email", "late", "submitted_at", "attempts", "file", "adjustments"),
 )
 LATE = {None: "", True: "yes", False: "no"}
+
+
+def jsonl(results: Iterable[Result]) -> Iterator[str]:
+    """One record a line."""
+    for result in results:
+        yield result.to_json() + "\n"
 
 
 def gradebook_csv(results: Iterable[Result | Summary], missing: Iterable[Person] = ()) -> str:

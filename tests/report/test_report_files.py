@@ -16,7 +16,7 @@ from grader.report import files
 from grader.report.class_page.view import class_rows
 from grader.report.downloads import downloads
 from grader.report.html import page_of_rows
-from grader.report.tables import gradebook_csv
+from grader.report.tables import gradebook_csv, jsonl
 from grader.result import Result
 from grader.summary import Summary
 
@@ -95,7 +95,7 @@ def test_a_gradebook_gives_the_files_that_its_records_give(tmp_path: Path) -> No
     records = sorted(class_of(60), key=lambda r: r.submission.id)
     told = write_class(tmp_path, reversed(records))
     assert told == (tuple([Summary.of(r) for r in records]), ())
-    assert (tmp_path / "results.jsonl").read_text("utf-8") == "".join(f"{r.to_json()}\n" for r in records)
+    assert (tmp_path / "results.jsonl").read_text("utf-8") == "".join(jsonl(records))
     assert (tmp_path / "gradebook.csv").read_bytes().decode("utf-8-sig") == gradebook_csv(records)
     page = page_of_rows(class_rows(records), version="1.0", formats=downloads(tmp_path))
     assert (tmp_path / "index.html").read_text("utf-8") == page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from terminals import case, failing, result
 
 from grader.people import Person
-from grader.report.tables import gradebook_csv
+from grader.report.tables import gradebook_csv, jsonl
 from grader.result import Adjustment, Isolation, Result, SubmissionInfo
 from grader.summary import Summary
 
@@ -128,3 +129,12 @@ def test_mistakes_that_come_together_have_a_plus_and_alternatives_a_bar_between_
 def test_a_record_and_its_summary_give_the_same_row() -> None:
     record = result(failing(), diagnoses=({"ids": ["a", "b"], "of": 3},))
     assert gradebook_csv([record]) == gradebook_csv([Summary.of(record)])
+
+
+def test_one_line_a_record_that_reads_back() -> None:
+    records = [result(case()), named("Ann"), result(failing(message="two\nlines\u2028here"))]
+    lines = list(jsonl(records))
+    assert len(lines) == 3
+    for line, record in zip(lines, records, strict=True):
+        assert line.endswith("\n") and line.count("\n") == 1
+        assert Result.from_dict(json.loads(line)) == record
