@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from grader import signs, warm
+from grader import documents, signs, warm
 from grader.arguments import COMMANDS, build_parser
 from grader.commands import shared
 from grader.errors import ExerciseError, GraderError, OwnFaultError, Problem
@@ -86,19 +86,19 @@ def _print_fault_json(message: str, problems: list[Problem]) -> None:
         shared.print_json([])
     elif command == "grade":
         shared.print_json(
-            {"schema": "grader.batch/1", "submissions": 0, "graded": 0, "counts": {}, "error": message}
+            {"schema": documents.BATCH, "submissions": 0, "graded": 0, "counts": {}, "error": message}
         )
     elif command == "intake":
         nothing: dict[str, list[object]] = {
             key: [] for key in ("layouts", "submissions", "missing", "notes", "left_out", "problems")
         }
-        shared.print_json({"schema": "grader.intake/1", **nothing, "error": message})
+        shared.print_json({"schema": documents.INTAKE, **nothing, "error": message})
     elif command == "explain":
-        shared.print_json({"schema": "grader.explanation/1", "topics": [], "error": message})
+        shared.print_json({"schema": documents.EXPLANATION, "topics": [], "error": message})
     elif command == "validate":
-        from grader.validation import SCHEMA
-
         rows = [{"code": "exercise_fault", **vars(p)} for p in problems]
         if not rows:
             rows = [{"code": "exercise_fault", "message": message, "file": "", "line": 0}]
-        shared.print_json({"schema": SCHEMA, "sound": False, "weaknesses": rows, "error": message})
+        shared.print_json(
+            {"schema": documents.VALIDATION, "sound": False, "weaknesses": rows, "error": message}
+        )

@@ -69,7 +69,7 @@ class LikeAny:
             self._words.update(word for word in words if _tells(word, 1))
             self._long.update(word for word in words if _tells(word, 2))
             if len(words) == 1:
-                self._ends.update(_ends_of(words[0]))
+                self._ends.update(ends_of(words[0]))
 
     def __call__(self, name: str) -> bool:
         words = words_of(name)
@@ -77,7 +77,7 @@ class LikeAny:
             return True
         if any(word in self._ends for word in words if _tells(word, 2)):
             return True
-        return len(words) == 1 and any(end in self._long for end in _ends_of(words[0]))
+        return len(words) == 1 and any(end in self._long for end in ends_of(words[0]))
 
 
 def _tells(word: str, least: int) -> bool:
@@ -85,7 +85,7 @@ def _tells(word: str, least: int) -> bool:
     return len(word) > least or not word.isascii()
 
 
-def _ends_of(word: str) -> Iterator[str]:
+def ends_of(word: str) -> Iterator[str]:
     """Everything that a word begins or ends with."""
     for at in range(1, len(word) + 1):
         yield word[:at]

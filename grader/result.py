@@ -12,11 +12,10 @@ from math import isfinite
 from pathlib import PurePath
 from typing import Any, Literal
 
+from grader.documents import RESULT as SCHEMA
 from grader.excerpt import SourceLine, around, frame_lines
 from grader.people import Person
 from grader.positions import Part, Positions
-
-SCHEMA = "grader.result/1"
 
 # Every line of JSON of a record begins like this.
 BEGIN = f'{{"schema": "{SCHEMA}", '

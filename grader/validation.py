@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-SCHEMA = "grader.validation/1"
+from grader import documents
 
 Fate = Literal["killed", "equivalent", "inside_rounding", "open_hole"]
 
@@ -275,7 +275,7 @@ class Validation:
     def to_dict(self) -> dict[str, Any]:
         """The record as plain data."""
         return {
-            "schema": SCHEMA,
+            "schema": documents.VALIDATION,
             "exercise": self.exercise,
             "title": self.title,
             "sound": self.sound,

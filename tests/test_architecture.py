@@ -45,6 +45,7 @@ SHARED = {
     "people",
     "positions",
     "result",
+    "documents",
     "summary",
     "validation",
     "grader",

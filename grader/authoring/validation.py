@@ -154,7 +154,7 @@ class Validator:
             self._reference(placed)
         self.progress("trivial answers")
         self._trivial(suite)
-        trials = self._misconceptions(suite)
+        trials = self._known_mistakes(suite)
         tried = [] if fast else self._mutants(suite)
         if rebuild is not None:
             self._pack(rebuild, [trial.answers for trial in trials.values()])
@@ -336,13 +336,13 @@ class Validator:
         place = self.placed[cases[0]]
         self.weaknesses.append(Weakness(place.file, place.line, code, message))
 
-    def _misconceptions(self, suite: Suite) -> dict[str, Trial]:
+    def _known_mistakes(self, suite: Suite) -> dict[str, Trial]:
         """Every known mistake loses marks, and a case of its clause fails it."""
         model = load_model(self.folder)
         trials: dict[str, Trial] = {}
         for one in self.library:
             assert model is not None
-            self.progress(f"misconception {one.id}")
+            self.progress(f"mistake {one.id}")
             trials[one.id] = suite.trial(one.id, model.entry(one.make()), keep=True)
         for one in self._mistakes():
             trial = trials[one.id]
@@ -353,7 +353,7 @@ class Validator:
                     (o.failure for o in trial.answers.get("public", ()) if o.failure is not None), None
                 )
                 said = f"{told.type}: {told.message}" if told is not None else "an exception"
-                self._mistake("misconception_fails", f"{one.id}: every call of it raises {said}", place)
+                self._mistake("mistake_fails", f"{one.id}: every call of it raises {said}", place)
             elif not trial.killed:
                 self._mistake("mistake_survives", f"{one.id}: no case catches this mistake", place)
             elif not trial.with_margin:
@@ -365,7 +365,7 @@ class Validator:
             cases = {c.id for c in self.pack.cases if c.clause == clause}
             if not broken:
                 message = f"no known mistake breaks the clause {clause}"
-                self.weak_exercise("clause_without_misconception", message, "clauses", clause)
+                self.weak_exercise("clause_without_mistake", message, "clauses", clause)
             elif not any(cases.intersection(trials[one.id].killed) for one in broken):
                 message = f"no case of the clause {clause} fails when that clause alone is broken"
                 self.weak_exercise("clause_not_caught", message, "clauses", clause)

@@ -18,7 +18,8 @@ from grader.batch.who import find
 from grader.errors import GraderError
 from grader.exercise import pack as packs
 from grader.exercise.pack import Pack
-from grader.gradebook.journal import FILE, Entry, Gradebook, Made
+from grader.gradebook.database import require_gradebook
+from grader.gradebook.journal import Entry, Gradebook, Made
 from grader.gradebook.lock import hold
 from grader.intake.submission import Submission
 from grader.report import files
@@ -139,8 +140,7 @@ def _find(who: str, gradebook: Gradebook, class_: Sequence[Summary]) -> Summary:
 @contextlib.contextmanager
 def _opened(folder: Path) -> Iterator[tuple[Gradebook, dict[str, Summary]]]:
     """The gradebook of a folder, and the newest results in short by id."""
-    if not (folder / FILE).is_file():
-        raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")
+    require_gradebook(folder)
     with hold(folder, "grader adjust"), Gradebook(folder, None) as gradebook:
         yield gradebook, {summary.submission.id: summary for summary, _ in gradebook.summaries()}
 

@@ -6,9 +6,8 @@ import argparse
 import shlex
 from pathlib import Path
 
+from grader import documents
 from grader.commands.shared import OK, check_command, console, print_json
-
-SCHEMA = "grader.explanation/1"
 
 
 def explain(chosen: argparse.Namespace) -> int:
@@ -25,7 +24,7 @@ def explain(chosen: argparse.Namespace) -> int:
     name = " ".join(chosen.name)
     topics = find(pack, name) if name else listing(pack)
     if chosen.json:
-        print_json({"schema": SCHEMA, "exercise": exercise.name, "topics": topics})
+        print_json({"schema": documents.EXPLANATION, "exercise": exercise.name, "topics": topics})
     elif name:
         command = shlex.join(check_command(chosen, "solution.py"))
         show(console(), explanation(topics, command))

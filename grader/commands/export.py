@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grader.commands.shared import OK, USER_FAULT, require_gradebook, say
+from grader.commands.shared import OK, USER_FAULT, say
 from grader.errors import GraderError
 
 # What the files of exports end in: such a path names a file, any other a folder.
@@ -19,6 +19,7 @@ FILES = frozenset({".csv", ".json", ".jsonl", ".xml", ".md", ".parquet", ".zip"}
 
 def export(chosen: argparse.Namespace) -> int:
     """``grader export``."""
+    from grader.gradebook.database import require_gradebook
     from grader.gradebook.journal import Gradebook
     from grader.report.exports import ExportOptions, find
     from grader.report.exports import export as write

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grader
-from grader.commands.shared import OK, console, lines_console, require_gradebook
+from grader.commands.shared import OK, console, lines_console
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ MAX_CHANGES = 20
 def report(chosen: argparse.Namespace) -> int:
     """``grader report``."""
     from grader.gradebook.changes import changes
+    from grader.gradebook.database import require_gradebook
     from grader.gradebook.journal import Gradebook
     from grader.gradebook.lock import hold
     from grader.report import files
@@ -67,6 +68,7 @@ def _show_changes(changed: Changes) -> None:
 def adjust(chosen: argparse.Namespace) -> int:
     """``grader adjust``."""
     from grader.batch import adjusting
+    from grader.gradebook.database import require_gradebook
 
     require_gradebook(chosen.folder)
     if chosen.remove is not None:

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader import documents
 from grader.commands.progress import Progress
 from grader.commands.shared import (
     GRADER_FAULT,
@@ -130,7 +131,7 @@ def _document(pack: Pack, intake: Intake, run: Run, out: Path, faults: list[str]
         counts[result.status] = counts.get(result.status, 0) + 1
     names = ("index.html", "results.jsonl", "gradebook.csv", "gradebook.sqlite", "students")
     return {
-        "schema": "grader.batch/1",
+        "schema": documents.BATCH,
         "exercise": {"name": pack.exercise.name, "pack": pack.id},
         "submissions": len(run.summaries),
         "graded": run.graded,

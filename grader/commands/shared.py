@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,15 +51,3 @@ def check_command(chosen: argparse.Namespace, file: str) -> list[str]:
     words += ["--exercise", chosen.exercise] if chosen.exercise else []
     words += ["--root", str(chosen.root)] if chosen.root else []
     return words
-
-
-def require_gradebook(folder: Path) -> None:
-    """Refuse a folder that no class was graded into.
-
-    Raises:
-        GraderError: There is no gradebook in it.
-    """
-    from grader.gradebook.journal import FILE
-
-    if not (folder / FILE).is_file():
-        raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")

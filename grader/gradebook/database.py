@@ -86,6 +86,16 @@ _ADDED = {
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 
+def require_gradebook(folder: Path) -> None:
+    """Refuse a folder that no class was graded into.
+
+    Raises:
+        GraderError: There is no gradebook in it.
+    """
+    if not (folder / FILE).is_file():
+        raise GraderError(f"{folder} holds no {FILE}; name the --out folder of a grader grade")
+
+
 def open_to_write(path: Path, exercise: str | None) -> sqlite3.Connection:
     """A checked database in the present form, made when there is none; every statement is its own commit.
 

@@ -22,9 +22,9 @@ from grader.handout.notebook import notebook_text
 from grader.handout.page import Requirement, page_of
 from grader.handout.starter import starter_code, starter_text
 from grader.handout.statement import Statement, load_statement, pieces
+from grader.report import zips
 
 PAGE, README, SUMS = "statement.html", "README.txt", "SHA256SUMS"
-TIME = (1980, 1, 1, 0, 0, 0)
 _WHEEL = re.compile(r"mlm_grader-[A-Za-z0-9_.+!]+(-[A-Za-z0-9_.]+)+\.whl")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -116,10 +116,7 @@ def archive(handout: Handout) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as zipped:
         for file, content in handout.files.items():
-            info = zipfile.ZipInfo(f"{handout.name}/{file}", TIME)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o100644 << 16
-            zipped.writestr(info, content)
+            zips.add(zipped, f"{handout.name}/{file}", content)
     return data.getvalue()
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from grader import documents
 from grader.intake.submission import Submission
 from grader.listing import Listing
 from grader.people import Person
 
 if TYPE_CHECKING:
     from grader.intake.collect import Intake
-
-SCHEMA = "grader.intake/1"
 
 
 def preview(intake: Intake) -> RenderableType:
@@ -54,7 +53,7 @@ def to_dict(intake: Intake) -> dict[str, Any]:
         row.pop("source")
         rows.append({**row, "file": submission.filename, "lines": _lines(submission)})
     return {
-        "schema": SCHEMA,
+        "schema": documents.INTAKE,
         "layouts": list(intake.layouts),
         "submissions": rows,
         "missing": [vars(person) for person in intake.missing],

@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.errors import GraderError
 from grader.intake.submission import Submission
 from grader.intake.tables import Table, plain, read_table
-from grader.people import ListFile, Person, alike, words_of
+from grader.people import ListFile, Person, alike, ends_of, words_of
 
 # What columns are called, as `plain` writes it. Of several columns of a kind the first named here counts.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -679,7 +679,7 @@ class _Finder:
         words = words_of(name)
         found = {at for word in _telling(words) for at in self._words.get(word, [])}
         if len(words) == 1:
-            parts = {part for part in _ends(words[0]) if len(part) > 2 or not part.isascii()}
+            parts = {part for part in ends_of(words[0]) if len(part) > 2 or not part.isascii()}
             found |= {at for part in parts for at in self._words.get(part, [])}
         long = {word for word in words if len(word) > 2 or not word.isascii()}
         return found | {at for word in long for at in self._begun.get(word, [])}
@@ -731,17 +731,10 @@ def _telling(words: Iterable[str]) -> list[str]:
     return [word for word in words if len(word) > 1 or not word.isascii()]
 
 
-def _ends(word: str) -> Iterator[str]:
-    """What a word begins and ends with."""
-    for at in range(1, len(word) + 1):
-        yield word[:at]
-        yield word[-at:]
-
-
 def _ends_of_one(one: Listed) -> Iterable[str]:
     """What the name of one word begins and ends with."""
     words = words_of(one.person.name)
-    return _ends(words[0]) if len(words) == 1 else ()
+    return ends_of(words[0]) if len(words) == 1 else ()
 
 
 def _agree(person: Person, one: Listed) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from grader.gradebook.journal import FILE as GRADEBOOK
 from grader.gradebook.journal import Gradebook
 from grader.gradebook.lock import LOCK
 from grader.people import Person
-from grader.report.class_page.view import ClassRow, class_rows
 from grader.report.html import (
     DOWNLOADS,
     END_OF_DOWNLOADS,
@@ -24,7 +23,7 @@ from grader.report.html import (
     teacher_page,
 )
 from grader.report.submission_page.view import Memo
-from grader.report.tables import gradebook_csv, jsonl
+from grader.report.tables import gradebook_csv
 from grader.result import Result
 from grader.summary import Summary
 
@@ -127,17 +126,6 @@ def pages_missing(folder: Path, identifier: str) -> bool:
     return not all(stat.S_ISREG(page.st_mode) and page.st_size for page in found)
 
 
-def write_class(
-    folder: Path, results: Sequence[Result], version: str, missing: Sequence[Person] = ()
-) -> None:
-    """The class page and the plain files of a whole run.
-
-    Raises:
-        GraderError: They can't be written.
-    """
-    _write_class(folder, jsonl(results), class_rows(results), version, missing)
-
-
 class Written(NamedTuple):
     """What a gradebook holds: the newest results in short, by id, and who of the class handed in nothing."""
 
@@ -148,7 +136,7 @@ class Written(NamedTuple):
 def write_gradebook(
     folder: Path, gradebook: Gradebook, version: str, changes: Changes | None = None
 ) -> Written:
-    """The same from a gradebook, without holding all its records in memory; what it holds.
+    """The class page and the plain files of a run, without holding all its records in memory; what it holds.
 
     Args:
         folder: A run's folder.
@@ -159,37 +147,23 @@ def write_gradebook(
     Raises:
         GraderError: They can't be written, or a record is damaged.
     """
-    rows = list(gradebook.summaries())
-    missing = gradebook.not_submitted([summary.submission for summary, _ in rows])
-    pending = len(gradebook.waiting())
-    _write_class(folder, gradebook.lines(), rows, version, missing, changes, pending)
-    return Written(tuple([summary for summary, _ in rows]), tuple(missing))
-
-
-def _write_class(
-    folder: Path,
-    lines: Iterable[str],
-    rows: Sequence[ClassRow],
-    version: str,
-    missing: Sequence[Person],
-    changes: Changes | None = None,
-    pending: int = 0,
-) -> None:
     # All exports are loaded with it, which a worker that makes pages does not need.
     from grader.report.downloads import downloads
 
+    rows = list(gradebook.summaries())
+    summaries = [summary for summary, _ in rows]
+    missing = gradebook.not_submitted([summary.submission for summary in summaries])
     told = changes.to_dict() if changes is not None else None
     try:
-        _write(folder / RESULTS, (line.encode() for line in lines))
+        _write(folder / RESULTS, (line.encode() for line in gradebook.lines()))
         # Excel takes a CSV without a byte order mark for the system's own encoding.
-        table = gradebook_csv([summary for summary, _ in rows], missing)
-        _write(folder / CSV, [f"\ufeff{table}".encode()])
+        _write(folder / CSV, [f"\ufeff{gradebook_csv(summaries, missing)}".encode()])
         page = page_of_rows(
             rows,
             version=version,
             missing=missing,
             changes=told,
-            pending=pending,
+            pending=len(gradebook.waiting()),
             formats=downloads(folder),
         )
         _write(folder / INDEX, [page.encode()])
@@ -198,6 +172,7 @@ def _write_class(
             f"{error.filename or folder} can't be written: {error.strerror}; the gradebook is kept, and "
             f"grader report {folder} writes the class's files anew"
         ) from None
+    return Written(tuple(summaries), tuple(missing))
 
 
 def refresh_downloads(folder: Path) -> None:

@@ -152,7 +152,7 @@ def test_progress_names_each_mistake_and_mutant(tmp_path: Path) -> None:
     freeze_exercise(tmp_path)
     told: list[str] = []
     Validator(load_source(tmp_path), told.append).run()
-    assert "misconception running_mean" in told
+    assert "mistake running_mean" in told
     assert any(what.startswith("mutant 7 of ") and "model.py:" in what for what in told)
     assert told.index("pack") < told.index("mutants") < told.index("pack, built again")
 
@@ -541,7 +541,7 @@ def test_public_points_are_counted_as_all_points_are(tmp_path: Path) -> None:
 
 
 def test_a_clause_without_a_known_mistake_is_told(tmp_path: Path) -> None:
-    (weakness,) = weak(tmp_path, "clause_without_misconception", {"in_place": None})
+    (weakness,) = weak(tmp_path, "clause_without_mistake", {"in_place": None})
     assert weakness.message == "no known mistake breaks the clause inputs"
     assert weakness.line == line_of(tmp_path, "inputs:")
 
@@ -555,7 +555,7 @@ def test_a_clause_whose_cases_do_not_fail_when_it_is_broken_is_told(tmp_path: Pa
 def test_a_known_mistake_that_can_not_be_run_is_none(tmp_path: Path) -> None:
     slip = ("product", 'step="product"', "x, w, factor", "return missing_name(x)")
     found = stepped.validated(tmp_path, stepped.MISTAKES | {"slip": slip}).weaknesses
-    (weakness,) = (one for one in found if one.code == "misconception_fails")
+    (weakness,) = (one for one in found if one.code == "mistake_fails")
     assert "slip: every call of it raises NameError" in weakness.message and weakness.line > 0
 
 

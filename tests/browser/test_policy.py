@@ -98,16 +98,13 @@ def test_without_a_policy_the_same_attempts_succeed(looker: Looker) -> None:
 
 
 @EVERY
-def test_the_policy_comes_before_anything_it_has_to_hold_for(looker: Looker, kind: str) -> None:
+def test_the_policy_comes_first_and_a_page_is_used_without_a_request_or_a_message(
+    looker: Looker, kind: str
+) -> None:
     page = looker.open(source(kind))
     head = page.evaluate("() => [...document.head.children].map((e) => [e.localName, e.httpEquiv ?? ''])")
     assert head[0] == ["meta", ""]  # the encoding
     assert head[1] == ["meta", "Content-Security-Policy"]
-
-
-@EVERY
-def test_a_page_is_shown_and_used_without_a_request_or_a_message(looker: Looker, kind: str) -> None:
-    page = looker.open(source(kind))
     page.evaluate("() => document.querySelectorAll('summary, button').forEach((one) => one.click())")
     page.mouse.wheel(0, 5_000)
     page.wait_for_timeout(50)

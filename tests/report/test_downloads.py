@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from folders import write_class
 from hypothesis import given
 from hypothesis import strategies as st
 from pages import Page
-from samples import class_of, every_kind
+from samples import class_of, every_kind, info
 
 from grader.errors import GraderError
 from grader.report import files
@@ -25,19 +27,23 @@ def listed(page: Page) -> dict[str, list[str]]:
 
 
 def test_every_format_has_its_command_until_it_is_there(tmp_path: Path) -> None:
-    files.write_class(tmp_path, class_of(3), "1.0")
+    write_class(tmp_path, class_of(3))
     rows = listed(Page((tmp_path / "index.html").read_text("utf-8")))
     assert list(rows) == [one.title for one in EXPORTS.values()]
     for one in EXPORTS.values():
         found, command = rows[one.title]
         assert found == "none yet" and command.startswith(f"grader export . --format {one.name}")
         assert ("--template FILE" in command) == bool(one.template)
+        assert (f"FILE is the platform’s own {one.template}" in command) == bool(one.template)
     assert 'pip install "mlm-grader[parquet]"' in rows["Parquet"][1]
 
 
 def test_what_was_exported_is_linked_and_all_else_of_the_page_stays(tmp_path: Path) -> None:
-    records = [*class_of(12), *every_kind().values()]
-    files.write_class(tmp_path, records, "1.0")
+    kinds = every_kind()
+    # No gradebook has such an id or pack.
+    del kinds["hostile"]
+    records = [*class_of(12), *(replace(r, submission=info(k, k)) for k, r in kinds.items())]
+    write_class(tmp_path, records)
     before = (tmp_path / "index.html").read_text("utf-8")
     for name in ("csv", "jsonl", "junit"):
         export(name, records, tmp_path / "exports" / name)
@@ -48,7 +54,7 @@ def test_what_was_exported_is_linked_and_all_else_of_the_page_stays(tmp_path: Pa
     assert all((tmp_path / href).is_file() for href in links)
     # Written formats come first, and another run writes the same page.
     assert "none yet" not in list(listed(Page(after)).values())[2][0]
-    files.write_class(tmp_path, records, "1.0")
+    write_class(tmp_path, [])
     assert (tmp_path / "index.html").read_text("utf-8") == after
     mark = "<!-- downloads -->"
     assert before.partition(mark)[0] == after.partition(mark)[0]

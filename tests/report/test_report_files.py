@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from folders import write_class
 from samples import class_of
 from terminals import case, failing, result
 
 from grader.errors import GraderError
-from grader.gradebook.journal import Gradebook
 from grader.report import files
+from grader.report.class_page.view import class_rows
+from grader.report.downloads import downloads
+from grader.report.html import page_of_rows
+from grader.report.tables import gradebook_csv, jsonl
+from grader.result import Result
 from grader.summary import Summary
 
 
@@ -57,9 +63,8 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_fresh_takes_away_what_a_run_wrote_and_nothing_else(tmp_path: Path) -> None:
     files.prepare_folder(tmp_path, fresh=False)
-    (tmp_path / "gradebook.sqlite").write_text("")
     files.write_pages(tmp_path, result(case()))
-    files.write_class(tmp_path, [result(case())], "1.0")
+    write_class(tmp_path, [result(case())])
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "students" / "photo.png").write_text("mine")
     files.prepare_folder(tmp_path, fresh=True)
@@ -77,28 +82,37 @@ def test_pages_are_missing_until_both_are_there(tmp_path: Path) -> None:
 
 
 def test_the_files_of_a_class_are_replaced_whole(tmp_path: Path) -> None:
-    files.write_class(tmp_path, [result(case()), result(failing())], "1.0")
-    files.write_class(tmp_path, [result(case())], "1.0")
-    assert len((tmp_path / "results.jsonl").read_text("utf-8").splitlines()) == 1
+    write_class(tmp_path, [result(case())])
+    write_class(tmp_path, [result(failing(message="two\nlines\u2028here"))])
+    (line,) = (tmp_path / "results.jsonl").read_bytes().splitlines()
+    assert Result.from_dict(json.loads(line)) == result(failing(message="two\nlines\u2028here"))
     assert (tmp_path / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbfid,")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["gradebook.csv", "index.html", "results.jsonl"]
+    ours = ["gradebook.csv", "gradebook.sqlite", "index.html", "results.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ours
 
 
 def test_a_gradebook_gives_the_files_that_its_records_give(tmp_path: Path) -> None:
     records = sorted(class_of(60), key=lambda r: r.submission.id)
-    for name in ("book", "records"):
-        files.prepare_folder(tmp_path / name, fresh=False)
-    with Gradebook(tmp_path / "book", "mlm_forward") as book:
-        for record in reversed(records):
-            book.add(record)
-        told = files.write_gradebook(tmp_path / "book", book, "1.0")
-    files.write_class(tmp_path / "records", records, "1.0")
+    told = write_class(tmp_path, reversed(records))
     assert told == (tuple([Summary.of(r) for r in records]), ())
-    for name in ("results.jsonl", "gradebook.csv", "index.html"):
-        assert (tmp_path / "book" / name).read_bytes() == (tmp_path / "records" / name).read_bytes()
+    assert (tmp_path / "results.jsonl").read_text("utf-8") == "".join(jsonl(records))
+    assert (tmp_path / "gradebook.csv").read_bytes().decode("utf-8-sig") == gradebook_csv(records)
+    page = page_of_rows(class_rows(records), version="1.0", formats=downloads(tmp_path))
+    assert (tmp_path / "index.html").read_text("utf-8") == page
 
 
 def test_a_class_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "index.html").mkdir()
     with pytest.raises(GraderError, match="the gradebook is kept"):
-        files.write_class(tmp_path, [result(case())], "1.0")
+        write_class(tmp_path, [result(case())])
+
+
+def test_pages_made_elsewhere_are_those_of_that_submission_alone(tmp_path: Path) -> None:
+    files.prepare_folder(tmp_path, fresh=False)
+    student, teacher = files.page_paths("s1")
+    made = {student: b"student", teacher: b"teacher", "students/s2.html": b"x", "../out.html": b"x"}
+    files.write_made_pages(tmp_path, "s1", made)
+    assert (tmp_path / student).read_bytes() == b"student" and (tmp_path / teacher).read_bytes() == b"teacher"
+    files.write_made_pages(tmp_path, "s2", {})
+    assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*.html")) == [student, teacher]
+    assert not (tmp_path.parent / "out.html").exists()

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import grader
 from grader.errors import GraderError
+from grader.report import zips
 from grader.report.exports.autograde import PACK, SETTINGS
 from grader.report.exports.base import Exported, Visibility, unwritable
 
@@ -32,7 +33,6 @@ SCRIPTS = Path(__file__).parent / "gradescope_files"
 DISTRIBUTION = "mlm-grader"
 # Gradescope ends a run after ten minutes, unless the assignment allows more, and gives it a 0.
 SECONDS = 540
-TIME = (1980, 1, 1, 0, 0, 0)
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?")
 
 
@@ -70,12 +70,12 @@ def write_bundle(
         out.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in ("setup.sh", "run_autograder"):
-                _add(archive, name, (SCRIPTS / name).read_bytes(), 0o755)
-            _add(archive, "requirements.txt", ("\n".join(needed) + "\n").encode())
-            _add(archive, SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
-            _add(archive, PACK, pack)
+                zips.add(archive, name, (SCRIPTS / name).read_bytes(), 0o755)
+            zips.add(archive, "requirements.txt", ("\n".join(needed) + "\n").encode())
+            zips.add(archive, SETTINGS, (json.dumps(settings, indent=1) + "\n").encode())
+            zips.add(archive, PACK, pack)
             for path in _modules():
-                _add(archive, f"grader/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes())
+                zips.add(archive, f"grader/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes())
         new.replace(out)
     except OSError as error:
         raise unwritable(out, error) from None
@@ -91,13 +91,6 @@ def write_bundle(
             "results"
         )
     return Exported((out,), tuple(warnings))
-
-
-def _add(archive: zipfile.ZipFile, name: str, data: bytes, mode: int = 0o644) -> None:
-    info = zipfile.ZipInfo(name, TIME)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = (0o100000 | mode) << 16
-    archive.writestr(info, data)
 
 
 def _modules() -> Iterator[Path]:

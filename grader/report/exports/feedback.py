@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.report import zips
 from grader.report.exports.base import Exported, ExportOptions, unwritable
 from grader.report.html import student_page
 from grader.report.texts import one_line
@@ -32,7 +33,6 @@ INDEX = (
 )
 MAX_INDEX = 16 << 20
 # The time that every member of the archive has, so that the same records make the same file.
-TIME = (1980, 1, 1, 0, 0, 0)
 
 _MOODLE_FOLDER = re.compile(r"[^/\\]*?_(\d+)_assignsubmission_[a-z]+_?", re.DOTALL)
 
@@ -84,7 +84,7 @@ def _write(
         path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
             for file, data in more.items():
-                _add(archive, file, data)
+                zips.add(archive, file, data)
             for result in results:
                 said = one_line(result.submission.id, 80)
                 below = name(result.submission)
@@ -97,7 +97,7 @@ def _write(
                 else:
                     seen.add(below)
                     page = student_page(result).encode("utf-8", "replace")
-                    _add(archive, f"{below}/{PAGE}", page)
+                    zips.add(archive, f"{below}/{PAGE}", page)
         new.replace(path)
     except OSError as error:
         raise unwritable(path, error) from None
@@ -116,10 +116,3 @@ def _write(
 def _is_name(text: str) -> bool:
     """Whether it names one folder and nothing else, wherever it is unpacked."""
     return bool(text.strip(" .")) and not re.search(r"[/\\\x00-\x1f\ud800-\udfff]", text)
-
-
-def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    info = zipfile.ZipInfo(name, TIME)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o644 << 16
-    archive.writestr(info, data)

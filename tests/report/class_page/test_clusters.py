@@ -66,3 +66,16 @@ def test_the_largest_comes_first_and_a_small_difference_parts_nobody() -> None:
 def test_so_many_that_all_fail_differently_are_no_trouble() -> None:
     failed = [1 << at for at in range(2 * MAX_LEADERS)]
     assert len(clusters(failed)) == 2 * MAX_LEADERS
+
+
+def test_four_fifths_in_common_is_near_and_of_two_near_leaders_the_nearer_is_joined() -> None:
+    five, four = 0b11111, 0b01111
+    assert [cluster.members for cluster in clusters([five, five, four])] == [[0, 1, 2]]
+    assert [cluster.members for cluster in clusters([four, four, 0b00111])] == [[0, 1], [2]]
+    ten, other = 0b0_1111111111, 0b1_1111111100
+    assert similarity(ten, other) < 0.8
+    # It has nine of eleven in common with the first, and nine of ten with the second.
+    between = 0b1_1111111110
+    failed = [ten, ten, ten, other, other, between]
+    assert similarity(between, ten) >= 0.8 < similarity(between, other)
+    assert [cluster.members for cluster in clusters(failed)] == [[0, 1, 2], [3, 4, 5]]

@@ -271,6 +271,9 @@ def test_the_elements_that_differ_are_marked() -> None:
     assert re.findall(r"<mark>(.*?)</mark>", answers) == ["4.5", "4"]
     trace = example["trace"]
     assert len(re.findall(r"<mark>", step)) == 2 * len(differing(trace["obtained"], trace["expected"])) > 0
+    assert "Framed: what differs." in answers
+    nothing = counterexample(obtained=None, message="It raised ValueError.", trace=None)
+    assert "what differs." not in section(student_page(replace(diagnosed(), counterexample=nothing)))
 
 
 def test_the_copy_button_is_beside_the_snippet() -> None:

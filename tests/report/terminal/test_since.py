@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from terminals import case, failing, result
 
-from grader.report.terminal.since import since, since_report
+from grader.report.terminal.since import MAX_LISTED, since, since_report
 from grader.result import Result
 
 CHOICES = ("passed", "wrong_value", "raised", "skipped")
@@ -84,3 +84,11 @@ def test_a_file_that_could_not_be_loaded_says_nothing_of_the_checks() -> None:
 def test_the_same_result_is_said_to_be_the_same() -> None:
     same = judged(["passed", "raised", "passed", "skipped"])
     assert text(same, same) == "Nothing changed since the last run: no check, no points.\n"
+
+
+def test_as_many_as_there_is_room_for_are_named_and_the_others_counted() -> None:
+    for count in (MAX_LISTED, MAX_LISTED + 2):
+        before = result(*(failing(number) for number in range(count)))
+        told = " ".join(text(before, result(*(case(number) for number in range(count)))).split())
+        assert f"{count}: " in told and f"case_{MAX_LISTED - 1}" in told
+        assert ("and 2 more" in told, " more" in told) == (count > MAX_LISTED, count > MAX_LISTED)
