@@ -298,8 +298,8 @@ class Result:
 
     - ``diagnoses``: named mistakes: ``ids`` (two for a pair), ``title``, ``clause``, ``fits``, ``of`` (a
       number of cases), ``message``, ``pages``. Of those with ``of`` above 0 one holds; all others
-      hold.
-    - ``undiagnosed``: a sentence when no known mistake explains the answers.
+      hold. One that explains most of the answers and not all counts public cases alone.
+    - ``undiagnosed``: a sentence when no known mistake explains the answers, or all of them.
     - ``counterexample``: a small input with both answers.
     - ``influence``: which element of an argument moves which row of the answer, here and in a right one.
     """
