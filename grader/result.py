@@ -96,9 +96,10 @@ class CaseResult:
         message: What was found and what was expected, for the student.
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
-            ``answers``, ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty
-            otherwise; but where a part of the checks was run, ``printed`` is of every public case whose calls
-            printed a list of ``call`` (its number), ``of`` (how many there are), ``stdout`` and ``stderr``.
+            ``answers``, ``changed``, ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``.
+            Empty otherwise; but where a part of the checks was run, ``printed`` is of every public case whose
+            calls printed a list of ``call`` (its number), ``of`` (how many there are), ``stdout`` and
+            ``stderr``.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
     """

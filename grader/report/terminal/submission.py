@@ -277,6 +277,7 @@ def _explain(
         parts.append(Text("\n".join(shown)))
     if ("obtained" in details or "expected" in details) and not brief:
         parts.append(side_by_side(details))
+    parts += _changed(details.get("changed"))
     if details.get("worst") and not brief:
         parts.append(_worst(details["worst"]))
     parts += _printed_by(case)
@@ -314,6 +315,18 @@ def _traceback(details: Mapping[str, Any], source: str, positions: Positions) ->
             text.append(f"    {clean(lines[line - 1].strip(), 120)}\n", style="bold")
     text.append(f"  {clean(str(details.get('exception', '')), 400)}", style="red")
     return text
+
+
+def _changed(changed: Any) -> Iterator[RenderableType]:
+    """An argument before and after a call, or the part of it around the largest change."""
+    if not isinstance(changed, Mapping):
+        return
+    part = changed.get("part")
+    before, after = ("expected", "obtained") if isinstance(part, Mapping) else ("before", "after")
+    values = part if isinstance(part, Mapping) else changed
+    if before in values and after in values:
+        yield Text(f"{clean(str(changed.get('name', '')), 60)}:")
+        yield side_by_side({"before the call": values[before], "after the call": values[after]})
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> Listing:
