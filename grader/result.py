@@ -12,7 +12,8 @@ from math import isfinite
 from pathlib import PurePath
 from typing import Any, Literal
 
-from grader.excerpt import SourceLine, around, frame_lines
+from grader.excerpt import SourceLine, around
+from grader.frames import read_frames
 from grader.people import Person
 from grader.positions import Part, Positions
 
@@ -486,8 +487,13 @@ def referred_lines(
     findings: Iterable[Violation], cases: Iterable[CaseResult], loading: Mapping[str, Any]
 ) -> list[int]:
     """The lines of the submission's text that a record refers to, the most important first."""
-    lines = frame_lines(loading) + [finding.line for finding in findings if finding.line > 0]
-    return lines + [line for case in cases if case.details for line in frame_lines(case.details)]
+    lines = _innermost_first(loading) + [finding.line for finding in findings if finding.line > 0]
+    return lines + [line for case in cases if case.details for line in _innermost_first(case.details)]
+
+
+def _innermost_first(details: Mapping[str, Any]) -> list[int]:
+    """The lines of a traceback that are known."""
+    return [frame.line for frame in reversed(read_frames(details)) if frame.line]
 
 
 @cache

@@ -16,7 +16,7 @@ from grader.report.markup.heat import DOT, common_scale, differences, legend, nu
 from grader.report.markup.room import Room, byte_count
 from grader.report.markup.safe import safe_line
 from grader.report.submission_page.advice_markup import ADVICE_BYTES, Broken, advice_section
-from grader.report.submission_page.source import Source, findings, frame_rows, read_frames
+from grader.report.submission_page.source import Source, findings, frame_rows
 from grader.report.texts import one_line
 from grader.report.values import differing, shape_of
 from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, SubmissionInfo
@@ -208,7 +208,7 @@ def _made_details(room: Room, case: CaseResult, details: Mapping[str, Any], sour
         return room.text(value, limit) if isinstance(value, str) and value else ""
 
     exception = text("exception", 1_000)
-    frames = frame_rows(room, read_frames(details.get("traceback")), source)
+    frames = frame_rows(room, details, source)
     answers, remarks = _answers(room, case, details, indices)
     return Details(
         title=CHANGED if "changed" in details else BOTH if "answers" in details else "Obtained and expected",
@@ -540,7 +540,7 @@ def _broken(result: Result) -> Broken | None:
 def _loading(room: Room, result: Result, source: Source) -> Details | None:
     """How a file that can't be loaded ended."""
     exception = result.loading.get("exception")
-    frames = frame_rows(room, read_frames(result.loading.get("traceback")), source)
+    frames = frame_rows(room, result.loading, source)
     said = room.text(exception, 1_000) if isinstance(exception, str) else ""
     return Details(exception=said, frames=frames) if said or frames else None
 

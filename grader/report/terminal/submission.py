@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from grader.excerpt import source_lines
+from grader.frames import read_frames
 from grader.listing import Listing, labelled
 from grader.positions import Positions
 from grader.report.advice import read_advice
@@ -27,6 +28,7 @@ HOLDS = "✓ holds"
 NAMED = 72
 MAX_LISTED = 8
 MAX_PRINTED = 12
+MAX_FRAMES = 6
 # What a submission may print is limited by the exercise; this bounds what is made of it.
 MOST_PRINTED = 100_000
 
@@ -309,7 +311,7 @@ def _values(value: Any) -> str:
 def _traceback(details: Mapping[str, Any], source: str, positions: Positions) -> RenderableType:
     lines = source_lines(source)
     text = Text()
-    for line, function in details["traceback"][-6:]:
+    for line, function in read_frames(details)[-MAX_FRAMES:]:
         text.append(f"  {clean(positions.name(line), 200)}, in {clean(function, 60)}\n")
         if 0 < line <= len(lines):
             text.append(f"    {clean(lines[line - 1].strip(), 120)}\n", style="bold")
