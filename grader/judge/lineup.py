@@ -45,8 +45,8 @@ RARE = 10
 NEAR = 0.8
 # A mistake beside something that nobody knows has to explain so many of the cases that are not right,
 LEAST = 4
-# and so large a share of them.
-MOSTLY = 0.5
+# and so large a share of them. Mistakes that are alike where N is 1 are alike on half of the cases.
+MOSTLY = 0.75
 
 
 class _Tally(NamedTuple):
@@ -195,7 +195,7 @@ class Lineup:
         public ones are counted: what the others answer is nobody's to know.
         """
         count = len(self.known.mistakes)
-        fits, of, left = np.zeros(count, int), np.zeros(count, int), np.zeros(count, int)
+        fits, of, left, sure = (np.zeros(count, int) for _ in range(4))
         possible, general = np.ones(count, bool), np.zeros(count, bool)
         for name, phase in self._phases.items():
             off = phase.run & ~phase.right
@@ -206,12 +206,15 @@ class Lineup:
             telling = self._any(name, off) & known
             told = telling & self._all(name, phase.match | ~phase.run | (phase.right & phase.empty))
             left += (telling & ~told).sum(axis=1)
+            # Of an exception, or of NaN, it can't be told where it comes from.
+            numbers = told & self._any(name, off & phase.match & _by_numbers(phase))
             drawn = [bool(self._drawn[name].intersection(steps)) for steps in self._cases[name]]
-            general |= (told & drawn).any(axis=1)
+            general |= (numbers & drawn).any(axis=1)
             if name == "public":
+                sure += numbers.sum(axis=1)
                 of += telling.sum(axis=1)
                 fits += told.sum(axis=1)
-        named = possible & general & (fits >= LEAST) & (fits >= MOSTLY * of) & (left > 0)
+        named = possible & general & (sure >= LEAST) & (sure >= MOSTLY * of) & (left > 0)
         if not named.any():
             return []
         best = np.flatnonzero(named & (left == left[named].min()))
@@ -327,6 +330,14 @@ class Lineup:
         columns = np.concatenate([np.asarray(c, np.intp) for c in cases])
         starts = np.cumsum([0, *[len(c) for c in cases]])[:-1]
         return np.asarray(how.reduceat(steps[..., columns], starts, axis=-1))
+
+
+def _by_numbers(phase: _Phase) -> Flags:
+    """(K, S): the answer of the mistake is an array of finite numbers that are not all 0."""
+    prints = phase.prints
+    rows = prints.starts[:-1] + np.where(phase.unstable, 0, prints.index)
+    finite = np.array([is_finite(kind) for kind in prints.kinds] or [False])[prints.row_kinds]
+    return np.asarray((finite & (prints.rows != 0).any(axis=1))[rows])
 
 
 def _kept_answers(phase: _Phase) -> tuple[Flags, Flags]:

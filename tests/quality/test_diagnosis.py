@@ -385,6 +385,40 @@ def test_a_mistake_beside_something_unknown_is_named_and_no_other_one(
     assert wrong == []
 
 
+def _raises(*arguments: Any) -> Any:
+    raise ValueError("always")
+
+
+EVERYWHERE: dict[str, Callable[..., Any]] = {
+    "raises": _raises,
+    "zeros": lambda rows: 0 * rows,
+    "ones": lambda rows: 0 * rows + 1,
+    "nan": lambda rows: rows * np.nan,
+    "infinite": lambda rows: rows / 0.0,
+    "nothing": lambda rows: None,
+    "a list": lambda rows: rows.tolist(),
+    "one number": lambda rows: rows.sum(),
+    "whole numbers": lambda rows: rows.astype(int),
+    "no rows": lambda rows: rows[:0],
+    "one row": lambda rows: rows[:1],
+    "another axis": lambda rows: rows[np.newaxis],
+    "rounded": lambda rows: rows.round(1),
+    "doubled": lambda rows: 2 * rows,
+    "negative": lambda rows: -rows,
+}
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE)
+def test_where_every_answer_is_wrong_in_one_way_no_other_mistake_is_named(
+    pack: Pack, model: StepModel, kind: str
+) -> None:
+    """As it is with unfinished submissions; some of these are known mistakes, which explain everything."""
+    right, change = model.entry({}), EVERYWHERE[kind]
+    with np.errstate(all="ignore"):
+        found = diagnose(pack, outcomes_of(pack, lambda *given: change(right(*given))))
+    assert not any(f.partly for f in found), claims(found)
+
+
 def test_where_everything_is_unknown_no_mistake_is_named_beside_it(pack: Pack, model: StepModel) -> None:
     for names in itertools.combinations(UNKNOWN_STEPS, 2):
         changes = dict(UNKNOWN_STEPS[name] for name in names)
