@@ -5,7 +5,7 @@ A record holds no text of a submission but these lines, so that a page shows a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 # Lines before and after one that is referred to.
@@ -65,14 +65,3 @@ def excerpt(text: str, numbers: Sequence[int]) -> tuple[SourceLine, ...]:
         left -= len(line)
         kept[number] = line
     return tuple([SourceLine(number, kept[number]) for number in sorted(kept)])
-
-
-def frame_lines(details: Mapping[str, object]) -> list[int]:
-    """The lines of a traceback in a case's details or in what loading gave, the innermost first."""
-    frames = details.get("traceback")
-    found = []
-    for frame in reversed(frames) if isinstance(frames, list | tuple) else ():
-        line = frame[0] if isinstance(frame, list | tuple) and frame else None
-        if type(line) is int and line > 0:
-            found.append(line)
-    return found

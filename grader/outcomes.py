@@ -97,6 +97,7 @@ class StepOutcome:
         detail: For a crash or a time-out, what happened, in words.
         reshaped: Numbers of arguments whose shape, strides or dtype changed, as the child reports.
         overwritten: Numbers of arguments whose bytes changed, as compared after the child's end.
+        after: Of these the number and the array as it was then, without large ones and those of hidden calls.
         aliased: Numbers of arguments that the answer shares memory with, as the child reports.
         stdout, stderr: What was printed during the step.
         cpu_s: Processor time of the call, as the child reports.
@@ -109,6 +110,7 @@ class StepOutcome:
     detail: str = ""
     reshaped: frozenset[int] = frozenset()
     overwritten: frozenset[int] = frozenset()
+    after: tuple[tuple[int, Value], ...] = ()
     aliased: frozenset[int] = frozenset()
     stdout: str = ""
     stderr: str = ""

@@ -13,7 +13,8 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from grader.documents import RESULT as SCHEMA
-from grader.excerpt import SourceLine, around, frame_lines
+from grader.excerpt import SourceLine, around
+from grader.frames import read_frames
 from grader.people import Person
 from grader.positions import Part, Positions
 
@@ -95,9 +96,10 @@ class CaseResult:
         message: What was found and what was expected, for the student.
         hint: The author's hint; only on cases that did not pass.
         details: For a failing public case what a page shows: ``inputs``, ``obtained``, ``expected``,
-            ``answers``, ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``. Empty
-            otherwise; but where a part of the checks was run, ``printed`` is of every public case whose calls
-            printed a list of ``call`` (its number), ``of`` (how many there are), ``stdout`` and ``stderr``.
+            ``answers``, ``changed``, ``part``, ``worst``, ``traceback``, ``stdout``, ``stderr``, ``snippet``.
+            Empty otherwise; but where a part of the checks was run, ``printed`` is of every public case whose
+            calls printed a list of ``call`` (its number), ``of`` (how many there are), ``stdout`` and
+            ``stderr``.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
     """
@@ -297,8 +299,8 @@ class Result:
 
     - ``diagnoses``: named mistakes: ``ids`` (two for a pair), ``title``, ``clause``, ``fits``, ``of`` (a
       number of cases), ``message``, ``pages``. Of those with ``of`` above 0 one holds; all others
-      hold.
-    - ``undiagnosed``: a sentence when no known mistake explains the answers.
+      hold. One that explains most of the answers and not all counts public cases alone.
+    - ``undiagnosed``: a sentence when no known mistake explains the answers, or all of them.
     - ``counterexample``: a small input with both answers.
     - ``influence``: which element of an argument moves which row of the answer, here and in a right one.
     """
@@ -484,8 +486,13 @@ def referred_lines(
     findings: Iterable[Violation], cases: Iterable[CaseResult], loading: Mapping[str, Any]
 ) -> list[int]:
     """The lines of the submission's text that a record refers to, the most important first."""
-    lines = frame_lines(loading) + [finding.line for finding in findings if finding.line > 0]
-    return lines + [line for case in cases if case.details for line in frame_lines(case.details)]
+    lines = _innermost_first(loading) + [finding.line for finding in findings if finding.line > 0]
+    return lines + [line for case in cases if case.details for line in _innermost_first(case.details)]
+
+
+def _innermost_first(details: Mapping[str, Any]) -> list[int]:
+    """The lines of a traceback that are known."""
+    return [frame.line for frame in reversed(read_frames(details)) if frame.line]
 
 
 @cache

@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
 SHARED = {
     "errors",
     "excerpt",
+    "frames",
     "listing",
     "outcomes",
     "people",

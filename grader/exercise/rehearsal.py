@@ -163,4 +163,5 @@ def _with_overwritten(
         failure=outcome.failure,
         aliased=outcome.aliased,
         overwritten=frozenset(changed),
+        after=tuple([(number, as_value(np.array(_argument(step[number], memory)))) for number in changed]),
     )

@@ -61,9 +61,10 @@ def case_details(
 
     Keys, each only where it applies: ``inputs`` (name, dtype, shape, and values when the array is small),
     ``obtained``, ``expected``, ``answers`` (name and values of two of her answers that were held against each
-    other), ``part`` (of large answers what lies around the largest error, see `telling_part`), ``worst``
-    (index, obtained, expected), ``traceback`` (line and function of the student's frames), ``exception``,
-    ``stdout``, ``stderr``, ``snippet``.
+    other), ``changed`` (an argument's ``name``, and ``before`` and ``after`` the call its values, or a
+    ``part`` of them), ``part`` (of large answers what lies around the largest error, see `telling_part`),
+    ``worst`` (index, obtained, expected), ``traceback`` (line and function of the student's frames),
+    ``exception``, ``stdout``, ``stderr``, ``snippet``.
     """
     details: dict[str, Any] = {}
     key = ("inputs", case.id, 0)
@@ -87,6 +88,8 @@ def case_details(
         wide = obtained.ndim > 1 and obtained.shape[-1] > MAX_COLUMNS
         if (wide or obtained.size > MAX_SHOWN) and judgement.comparison.worst:
             details["part"] = telling_part(obtained, expected, judgement.comparison.worst)
+    if judgement.verdict == "input_mutated":
+        details |= _changed_argument(pack, case, outcomes[0])
     failed = next((o for o in outcomes if o.failure is not None), None)
     if failed is not None and failed.failure is not None:
         details["exception"] = f"{failed.failure.type}: {failed.failure.message}".removesuffix(": ")
@@ -99,6 +102,29 @@ def case_details(
     if text:
         details["snippet"] = text
     return details
+
+
+def _changed_argument(pack: Pack, case: PackCase, outcome: StepOutcome) -> dict[str, Any]:
+    """What the case's call made of the argument that it asks about; empty where that is not known."""
+    name = str(case.options["argument"])
+    value = dict(outcome.after).get(pack.exercise.parameters.index(name))
+    before = dict(pack.arguments(case))[name]
+    if not isinstance(value, ArrayValue) or not isinstance(before, np.ndarray):
+        return {}
+    after = value.array()
+    off = [tuple(map(int, index)) for index in np.argwhere(~_same(before, after))]
+    if after.shape != before.shape or not off:
+        return {}
+    if after.size <= MAX_SHOWN and (after.ndim < 2 or after.shape[-1] <= MAX_COLUMNS):
+        return {"changed": {"name": name, "before": plain(before), "after": plain(after)}}
+    return {"changed": {"name": name, "part": telling_part(after, before, off)}} if after.ndim else {}
+
+
+def _same(one: Array, other: Array) -> NDArray[np.bool_]:
+    """Where two arrays of one shape and dtype are the same, NaN included."""
+    with np.errstate(all="ignore"):
+        same: NDArray[np.bool_] = (one == other) | ((one != one) & (other != other))
+    return same
 
 
 def _refused(outcome: StepOutcome, dtypes: Sequence[str]) -> Array | None:

@@ -1,9 +1,10 @@
 """Which mistake a submission has: its answers are held against those of every known one, and of every pair.
 
-A single mistake is named only where it explains everything that is wrong; two together may leave a few cases
-open, which are then explained by their verdicts (`grader.judge.lineup`). What is no matter of values (an
-argument that is overwritten, an answer that shares memory, chance, half precision) is told from what the
-calls left.
+A single mistake is named where it explains everything that is wrong; two together may leave a few cases open,
+which are then explained by their verdicts (`grader.judge.lineup`). Where neither is found, a mistake that
+explains most of what is wrong, and that nothing speaks against, is named as one beside something unknown.
+What is no matter of values (an argument that is overwritten, an answer that shares memory, chance, half
+precision) is told from what the calls left.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Finding:
     Attributes:
         mistakes: One or two.
         fits: On how many cases the answer is theirs.
-        of: On how many cases it could be told.
+        of: On how many cases it could be told; of one beside something unknown both count public cases alone.
         told_by: ``values``, or what the calls left behind: ``overwritten``, ``aliased``, ``unrepeatable``,
             ``half``.
-        left: Ids of failing cases that two mistakes together leave open.
+        left: Ids of failing cases that two mistakes together, or one beside something unknown, leave open.
     """
 
     mistakes: tuple[KnownMistake, ...]
@@ -57,6 +58,11 @@ class Finding:
     of: int = 0
     told_by: str = "values"
     left: frozenset[str] = frozenset()
+
+    @property
+    def partly(self) -> bool:
+        """Whether it is one mistake beside something unknown."""
+        return len(self.mistakes) == 1 and bool(self.left)
 
 
 def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
@@ -72,18 +78,25 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     effects = _effects(pack, outcomes, overwritten)
     if not known.mistakes:
         return []
-    findings = [_finding(pack, fit) for fit in _best(pack, outcomes, refused, overwritten)]
+    # Chance and coarse numbers explain what no mistake of values does.
+    blurred = [e for e in effects if e.told_by in ("unrepeatable", "half")]
+    fits = _best(pack, outcomes, refused, overwritten, partly=not blurred)
+    findings = [_finding(pack, fit) for fit in fits]
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
-        # Chance and coarse numbers explain what no mistake of values does.
-        effects = [e for e in effects if e.told_by not in ("unrepeatable", "half")]
+        effects = [e for e in effects if e not in blurred]
     return findings + [e for e in effects if named.isdisjoint(one.id for one in e.mistakes)]
 
 
 def _best(
-    pack: Pack, outcomes: Outcomes, refused: Mapping[str, Collection[int]], overwritten: Collection[str]
+    pack: Pack,
+    outcomes: Outcomes,
+    refused: Mapping[str, Collection[int]],
+    overwritten: Collection[str],
+    *,
+    partly: bool,
 ) -> list[Fit]:
-    """What explains all values: one mistake if there is one, else two."""
+    """What explains all values: one mistake if there is one, else two; else, if ``partly``, most of them."""
     lineups = [Lineup(pack.known, pack.cases, outcomes, refused)]
     if any(ended_in_arithmetic(outcome) for steps in outcomes.values() for outcome in steps):
         lineups.append(Lineup(pack.known, pack.cases, outcomes, refused, loose=True))
@@ -94,6 +107,10 @@ def _best(
             return fits if len(fits) <= MOST else []
     for lineup in lineups:
         fits = lineup.pairs()
+        if fits:
+            return fits if len(fits) <= MOST else []
+    for lineup in lineups if partly else []:
+        fits = [fit for fit in lineup.nearly() if _possible(pack, fit, overwritten)]
         if fits:
             return fits if len(fits) <= MOST else []
     return []
@@ -190,7 +207,11 @@ def _message(finding: Finding, alternatives: int) -> str:
         return "Every answer consists of numbers that float16 or bfloat16 can hold: two or three digits."
     cases = "case" if finding.of == 1 else "cases"
     said = f"This explains the answers of {finding.fits} of {finding.of} {cases}"
-    if len(finding.mistakes) > 1:
+    if finding.partly:
+        # On some hidden case alone it may be otherwise, of which there is no count.
+        said = f"This explains {finding.fits} of {finding.of} wrong answers to visible checks"
+        said += "; something else is wrong too"
+    elif len(finding.mistakes) > 1:
         said = f"These two together explain {finding.fits} of {finding.of} answers that can tell them"
     if alternatives > 1:
         said += f"; the cases can't tell it from {_others(alternatives)} below or above"

@@ -20,7 +20,7 @@ Numbers = NDArray[np.intp]
 
 
 class Fit(NamedTuple):
-    """Known mistakes that explain all that is wrong.
+    """Known mistakes that explain what is wrong.
 
     Attributes:
         members: Numbers of one or two mistakes.
@@ -28,7 +28,7 @@ class Fit(NamedTuple):
         of: How many cases there are on which they or the submission are not right, without those on which
             what they answer is not known.
         left: Ids of cases that are not right, and not as foreseen either: two mistakes may bring to light of
-            each other what neither shows alone.
+            each other what neither shows alone, and beside one mistake there may be something unknown.
     """
 
     members: tuple[int, ...]
@@ -43,6 +43,10 @@ FEW = 2
 RARE = 10
 # A pair that explains less than this share of what another one explains is no alternative.
 NEAR = 0.8
+# A mistake beside something that nobody knows has to explain so many of the cases that are not right,
+LEAST = 4
+# and so large a share of them. Mistakes that are alike where N is 1 are alike on half of the cases.
+MOSTLY = 0.75
 
 
 class _Tally(NamedTuple):
@@ -184,6 +188,47 @@ class Lineup:
         chosen = np.flatnonzero((fits == of) & (shared > 0))
         return [Fit((int(n),), int(fits[n]), int(of[n])) for n in chosen]
 
+    def nearly(self) -> list[Fit]:
+        """The mistakes of which one explains most of what is wrong, with nothing that speaks against it.
+
+        Wherever such a mistake shows, the submission is wrong too, in the hidden cases as well. Only the
+        public ones are counted: what the others answer is nobody's to know.
+        """
+        count = len(self.known.mistakes)
+        fits, of, left, sure = (np.zeros(count, int) for _ in range(4))
+        possible, general = np.ones(count, bool), np.zeros(count, bool)
+        for name, phase in self._phases.items():
+            off = phase.run & ~phase.right
+            shows = phase.active & ~phase.unstable & phase.run
+            # Code for the case that there is nothing to answer often stands apart, and is right.
+            possible &= ~(shows & phase.right & ~phase.empty).any(axis=1)
+            known = ~self._any(name, phase.unstable | ~phase.run)
+            telling = self._any(name, off) & known
+            told = telling & self._all(name, phase.match | ~phase.run | (phase.right & phase.empty))
+            left += (telling & ~told).sum(axis=1)
+            # Of an exception, or of NaN, it can't be told where it comes from.
+            numbers = told & self._any(name, off & phase.match & _by_numbers(phase))
+            drawn = [bool(self._drawn[name].intersection(steps)) for steps in self._cases[name]]
+            general |= (numbers & drawn).any(axis=1)
+            if name == "public":
+                sure += numbers.sum(axis=1)
+                of += telling.sum(axis=1)
+                fits += told.sum(axis=1)
+        named = possible & general & (sure >= LEAST) & (sure >= MOSTLY * of) & (left > 0)
+        if not named.any():
+            return []
+        best = np.flatnonzero(named & (left == left[named].min()))
+        return [Fit((int(n),), int(fits[n]), int(of[n]), self._others(int(n))) for n in best]
+
+    def _others(self, number: int) -> frozenset[str]:
+        """Ids of the cases that are not right and not as a mistake answers them."""
+        found: set[str] = set()
+        for name, phase in self._phases.items():
+            other = phase.run & ~phase.right & ~phase.match[number] & ~phase.unstable[number]
+            off = self._any(name, other)
+            found |= {self._ids[name][n] for n in np.flatnonzero(off)}
+        return frozenset(found)
+
     def pairs(self) -> list[Fit]:
         """The pairs of mistakes that explain everything together, those that leave least open."""
         members = self.known.pairs.astype(np.intp)
@@ -285,6 +330,14 @@ class Lineup:
         columns = np.concatenate([np.asarray(c, np.intp) for c in cases])
         starts = np.cumsum([0, *[len(c) for c in cases]])[:-1]
         return np.asarray(how.reduceat(steps[..., columns], starts, axis=-1))
+
+
+def _by_numbers(phase: _Phase) -> Flags:
+    """(K, S): the answer of the mistake is an array of finite numbers that are not all 0."""
+    prints = phase.prints
+    rows = prints.starts[:-1] + np.where(phase.unstable, 0, prints.index)
+    finite = np.array([is_finite(kind) for kind in prints.kinds] or [False])[prints.row_kinds]
+    return np.asarray((finite & (prints.rows != 0).any(axis=1))[rows])
 
 
 def _kept_answers(phase: _Phase) -> tuple[Flags, Flags]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ NO_HINT = ("passed", "timed_out", "out_of_memory", "crashed", "skipped")
 NOT_COMPARED = ("raised", "wrong_shape", "wrong_type")
 NEARLY_ALL = 0.9
 MAX_DIGEST = 80
+# Checks that are named in a sentence.
+MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -129,11 +131,12 @@ def judge(context: Context, execution: Execution) -> Result:
     changed = _changed_arguments(execution)
     cases = _judge_cases(context, execution, changed)
     result = _finish(context, execution, cases, policy, notes, None, "")
+    left: Collection[str] = ()
     try:
-        result = _with_diagnosis(pack, result, execution)
+        result, left = _with_diagnosis(pack, result, execution)
     except Exception as error:
         result = undiagnosed(result, error)
-    cases = _with_details(context, execution, _with_hints(result), changed)
+    cases = _with_details(context, execution, _with_hints(result, left), changed)
     if context.prints:
         cases = tuple([_with_prints(pack, case, execution) for case in cases])
     result = replace(result, cases=cases)
@@ -147,23 +150,30 @@ def undiagnosed(result: Result, error: Exception) -> Result:
     return replace(result, undiagnosed=said)
 
 
-def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
-    """The result with the mistakes that explain what failed, or with a note on small errors."""
+def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> tuple[Result, Collection[str]]:
+    """The result with the mistakes that explain what failed, or with a note on small errors.
+
+    Beside it the ids of the failing cases that a mistake leaves open which explains the others.
+    """
     if not any(case.failed for case in result.cases):
         note = small_error_note(pack, result.cases, execution.steps)
-        return replace(result, notes=(*result.notes, note)) if note else result
+        return (replace(result, notes=(*result.notes, note)) if note else result), ()
     findings = diagnose(pack, execution.steps)
     by_values = [f for f in findings if f.told_by == "values"]
     records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
     told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
     left = frozenset.intersection(*(f.left for f in by_values)) if by_values else frozenset()
     explained = explain(pack, result.cases, told, left)
-    open_values = any(c.verdict in ("wrong_value", "relation_violated") for c in result.cases)
+    open_values = [c for c in result.cases if c.verdict in ("wrong_value", "relation_violated")]
     # Chance and half precision explain wrong values; what happens to arguments does not.
     values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
     undiagnosed = NOTHING_FITS if open_values and pack.known.mistakes and not values_told else ""
-    if len(records) == 1 and not explained and not undiagnosed and result.score is not None:
-        # A mistake that explains everything says more than the clause that suffers most from it.
+    partly = any(f.partly for f in findings)
+    if partly:
+        undiagnosed = _rest_unknown([c for c in open_values if c.id in left])
+    # A mistake that explains everything, or most of it, says more than the clause that suffers most from it.
+    if len(records) == 1 and result.score is not None and (partly or not (explained or undiagnosed)):
+        title = str(records[0]["title"])
         message = _sentence(
             pack,
             result.cases,
@@ -171,10 +181,25 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
             result.score,
             result.max_score,
             result.adjustments,
-            str(records[0]["title"]),
+            f"One mistake: {title}; something else is wrong too." if partly else f"The mistake: {title}.",
         )
         result = replace(result, message=message)
-    return replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
+    told_of = replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
+    return told_of, left if partly else ()
+
+
+def _rest_unknown(cases: Sequence[CaseResult]) -> str:
+    """What is said of wrong values that a mistake beside something unknown does not explain."""
+    if not cases:
+        return ""
+    public = [c.id for c in cases if c.visibility == "public"]
+    if not public:
+        return "No known mistake was found to explain the rest, which only hidden checks show."
+    shown = public[:MAX_NAMED]
+    more = len(public) - len(shown)
+    *first, last = [*shown, f"{more} more"] if more else shown
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"No known mistake was found to explain the rest, which {listed} {'show' if first else 'shows'}."
 
 
 def not_loadable(context: Context, message: str) -> Result:
@@ -260,20 +285,24 @@ def _judge_cases(
     return tuple(results)
 
 
-def _with_hints(result: Result) -> Result:
+def _with_hints(result: Result, left: Collection[str]) -> Result:
     """The result with those hints alone that can help.
 
     A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, and
     where calls of several clauses give no answer that could be compared, it leads astray.
+
+    Args:
+        result: The record.
+        left: Ids of cases that the mistakes which are known leave open.
     """
     failed = [c for c in result.cases if c.failed]
-    told = bool(result.diagnoses) and not result.undiagnosed
+    told = bool(result.diagnoses) and (bool(left) or not result.undiagnosed)
     clauses = result.diagnosed_clauses() if told else ()
     several = len({c.clause for c in failed if c.verdict in NOT_COMPARED}) > 2
 
     def helps(case: CaseResult) -> bool:
         if clauses:
-            return case.clause in clauses
+            return case.clause in clauses or case.id in left
         return not (several and case.verdict in NOT_COMPARED)
 
     cases = [c if not c.hint or helps(c) else _changed(c, hint="") for c in result.cases]
@@ -456,7 +485,7 @@ def _sentence(
     adjustments: Sequence[Adjustment],
     mistake: str = "",
 ) -> str:
-    """The verdict in one sentence; ``mistake`` names what explains all that failed."""
+    """The verdict in a sentence or two; ``mistake`` is the one that names what explains what failed."""
     hidden = any(case.visibility == "hidden" for case in pack.cases)
     for one in adjustments:
         if one.reason.startswith(BANNED):
@@ -476,7 +505,7 @@ def _sentence(
     full = "Full marks, but " if score >= maximum else ""
     full += f"{passed} of {len(cases)} {'visible checks' if pack.student else 'checks'} passed"
     if mistake:
-        return f"{full}. The mistake: {mistake}."
+        return f"{full}. {mistake}"
     public = [c for c in counted if c.visibility == "public"]
     if len(counted) > NEARLY_ALL * (len(counted) + passed) and public and len(cases) > 1:
         if public[0].verdict != "wrong_value":

@@ -29,14 +29,19 @@ def shape_of(values: Any) -> tuple[int, ...] | None:
     return None if only is None else (len(values), *only)
 
 
-def differing(obtained: Any, expected: Any) -> tuple[tuple[int, ...], ...]:
-    """Indices at which two arrays of one shape differ; none for other shapes and for large arrays."""
+def differing(obtained: Any, expected: Any, seen: float = SEEN) -> tuple[tuple[int, ...], ...]:
+    """Indices at which two arrays of one shape differ; none for other shapes and for large arrays.
+
+    Args:
+        obtained, expected: Nested lists.
+        seen: A share of the largest magnitude expected: what differs by no more counts as the same.
+    """
     shape = shape_of(expected)
     if shape is None or shape_of(obtained) != shape or math.prod(shape) > MAX_COMPARED:
         return ()
     right = list(_elements(expected, ()))
     numbers = [finite(value) for _, value in right]
-    allowed = SEEN * max((abs(n) for n in numbers if n is not None), default=0.0)
+    allowed = seen * max((abs(n) for n in numbers if n is not None), default=0.0)
     found = []
     for (index, one), (_, other), exact in zip(_elements(obtained, ()), right, numbers, strict=True):
         own = finite(one)

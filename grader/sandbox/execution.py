@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from grader.exercise.calls import PlacedArgument, PlacedArray
-from grader.outcomes import DamagedError, Execution, LoadOutcome, State, StepOutcome
+from grader.outcomes import ArrayValue, DamagedError, Execution, LoadOutcome, State, StepOutcome, Value
 from grader.positions import Part
 from grader.sandbox import records
 from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
@@ -23,6 +25,8 @@ MAX_TIMEOUTS = 3
 MAX_CRASHES = 20
 # How many findings about banned helpers are taken from a submission's children.
 MAX_FINDINGS = 100
+# Bytes of changed arguments that are kept of a phase.
+MAX_AFTER = 1 << 16
 # Beside the phases' names, in what says where output was cut.
 LOAD = "load"
 
@@ -355,7 +359,9 @@ class _Run:
         """Read the outcomes of a phase: all of them, or those up to the step in which the child ended."""
         first = life.first[phase.name]
         at, length = life.layout.blocks[self.phases.index(phase)]
-        overwritten = _overwritten(phase, life.memory.read(at, length))
+        after = life.memory.read(at, length)
+        overwritten = _overwritten(phase, after)
+        values = _after(phase, after, overwritten)
         printed = self._printed(life, phase.name)
         self._take_findings(life, phase.name)
         found: list[Record | None] = []
@@ -386,6 +392,8 @@ class _Run:
                     outcome = StepOutcome(state, detail=detail, stdout=stdout, stderr=stderr)
             else:
                 outcome = _outcome(record, overwritten.get(number, records.NO_BITS), stdout, stderr)
+                if number in values:
+                    outcome = replace(outcome, after=values[number])
                 self.call_cpu_s += outcome.cpu_s
             self.steps[phase.name].append(outcome)
             unfinished = record is None or record.state == slots.STARTED
@@ -480,6 +488,29 @@ def _overwritten(phase: Phase, after: bytes) -> dict[int, frozenset[int]]:
         if found:
             changed[number] = found
     return changed
+
+
+def _after(
+    phase: Phase, after: bytes, overwritten: Mapping[int, frozenset[int]]
+) -> dict[int, tuple[tuple[int, Value], ...]]:
+    """For each of these steps its changed arguments as they are now, as far as there is room for them."""
+    found: dict[int, tuple[tuple[int, Value], ...]] = {}
+    if phase.name == "hidden":
+        return found
+    left = MAX_AFTER
+    for number, changed in overwritten.items():
+        step, kept = phase.plan[number], list[tuple[int, Value]]()
+        for n in sorted(changed):
+            argument = None if isinstance(step, int) else step[n]
+            if not isinstance(argument, PlacedArray) or argument.length > left:
+                continue
+            left -= argument.length
+            array = argument.read(after)
+            data = np.ascontiguousarray(array).tobytes()
+            kept.append((n, ArrayValue("array", array.dtype.name, array.shape, data)))
+        if kept:
+            found[number] = tuple(kept)
+    return found
 
 
 def _outcome(record: Record, overwritten: frozenset[int], stdout: str, stderr: str) -> StepOutcome:

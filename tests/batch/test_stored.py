@@ -103,6 +103,7 @@ steps = st.builds(
     detail=texts,
     reshaped=bits,
     overwritten=bits,
+    after=st.lists(st.tuples(st.integers(0, 63), values), max_size=2).map(tuple),
     aliased=bits,
     stdout=texts,
     stderr=texts,

@@ -14,7 +14,7 @@ from samples import HOSTILE, changed_result, class_of, every_kind, failing, host
 
 from grader.exercise.source import load
 from grader.handout.page import Requirement, page_of
-from grader.handout.statement import load_statement
+from grader.handout.statement import load_statement, read_statement
 from grader.people import Person
 from grader.positions import Part
 from grader.report.class_page.view import class_rows
@@ -134,10 +134,24 @@ def source(kind: str) -> str:
     return PAGES[kind]()
 
 
-# The four makers of pages, each from one text that stands wherever a text can be.
+# What an exercise's file may say of a clause; a statement's page is by a teacher and is not cut.
+MOST_SAID = 2_000
+
+
+def _statement(text: str) -> str:
+    """A statement's page with the text in every place that is no Markdown, and in code."""
+    code = "".join(f"    {line}\n" for line in text[:MOST_SAID].splitlines()) or "    x\n"
+    body = f"# Means\n\nIntro.\n\n{statements.PATTERN}\n## Code\n\n{code}".encode("utf-8", "replace")
+    required = [Requirement(name, text[:MOST_SAID], text[:MOST_SAID]) for name in ("mean", "rows")]
+    facts = statements.FACTS | {"files": [f"{text[:80]}.py"], "commands": [text[:MOST_SAID]]}
+    return page_of(read_statement(body, "s.md"), required, facts)
+
+
+# The makers of pages, each from one text that stands wherever a text can be.
 MAKERS: dict[str, Callable[[str], str]] = {
     "student": lambda text: student_page(hostile(text)),
     "teacher": lambda text: teacher_page(hostile(text)),
     "class": lambda text: class_page([hostile(text)]),
     "author": lambda text: validation_page(validations.hostile(text)),
+    "statement": _statement,
 }

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import types
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from grader.judge.details import (
 )
 from grader.judge.relations import RELATIONS as KINDS
 from grader.outcomes import Failure, StepOutcome
+from judge.answering import KNOWN, judged
 from judge.made_up import returned
 
 MODULE = "handed_in"
@@ -540,3 +541,32 @@ def test_a_snippet_for_a_notebook_is_a_cell_of_it(pack: Pack) -> None:
     assert "runpy" not in text and "ipynb" not in text and text.startswith("# A cell to run in the notebook")
     scope: dict[str, Any] = {"row_scale": right_answer}
     exec(text, scope)
+
+
+# --- an argument before and after a call ------------------------------------------------------
+
+
+def test_a_changed_argument_is_told_before_and_after_the_call(stepped: Pack) -> None:
+    result = judged(stepped, KNOWN["in_place"])
+    (case,) = [c for c in result.cases if c.verdict == "input_mutated" and c.visibility == "public"]
+    (own,) = [c for c in stepped.cases if c.id == case.id]
+    x = dict(stepped.arguments(own))["x"]
+    assert case.details["changed"] == {"name": "x", "before": plain(x), "after": plain(2 * x)}
+
+
+@pytest.mark.parametrize("off", [(0, 0), (59, 99)])
+def test_of_a_large_argument_the_part_around_the_change_is_told(
+    stepped: Pack, monkeypatch: pytest.MonkeyPatch, off: tuple[int, int]
+) -> None:
+    (own,) = [c for c in stepped.cases if c.id == "x_kept"]
+    before = np.arange(6000.0).reshape(60, 100)
+    after = before.copy()
+    after[off] = np.nan
+    monkeypatch.setattr(Pack, "arguments", lambda *given: [("x", before)])
+    outcome = StepOutcome("returned", after=((0, returned(after).value),))  # type: ignore[arg-type]
+    told = details._changed_argument(stepped, own, outcome)["changed"]
+    assert told["name"] == "x"
+    row, column = (place - first for place, first in zip(off, told["part"]["first"], strict=True))
+    assert told["part"]["obtained"][row][column] == "nan"
+    assert told["part"]["expected"][row][column] == before[off]
+    assert details._changed_argument(stepped, own, replace(outcome, after=())) == {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.known import row_scale
 
+from grader.exercise.known import UNSTABLE
 from grader.exercise.pack import Pack
 from grader.exercise.select import select
 from grader.judge.diagnosis import EXPLAINED, MOST, NOTHING_FITS, Finding, as_record, diagnose
@@ -64,6 +66,98 @@ def test_what_is_named_does_not_hang_on_which_cases_were_run(
         assert [name] in found
     if result.status == "passed":
         assert result.diagnoses == ()
+
+
+# --- a mistake beside something unknown -------------------------------------------------------
+
+
+def large_rows(x: Any, factor: Any) -> bool:
+    """Whether it is the call of the case large_rows."""
+    return x.shape == (3, 4) and factor == 1
+
+
+def beside(name: str, wrong: Callable[[Any, Any], bool], by: float = 0.3) -> Function:
+    """A known mistake, and where ``wrong`` says so of x and factor another answer than its own."""
+
+    def function(x: Any, w: Any, factor: Any) -> Any:
+        answer = KNOWN[name](x, w, factor)
+        return answer + by if wrong(x, factor) else answer
+
+    return function
+
+
+@pytest.mark.parametrize("name", ["mean_of_batch", "x_ignored", "running_mean"])
+def test_a_mistake_is_named_beside_something_unknown(stepped: Pack, name: str) -> None:
+    result = judged(stepped, beside(name, large_rows))
+    (record,) = result.diagnoses
+    assert record["ids"] == [name]
+    # Of the hidden cases, all of which fail, there is no count.
+    assert (record["fits"], record["of"]) == (5, 6)
+    assert record["message"] == (
+        "This explains 5 of 6 wrong answers to visible checks; something else is wrong too."
+    )
+    assert result.undiagnosed == ("No known mistake was found to explain the rest, which large_rows shows.")
+    assert result.message.endswith(f" checks passed. One mistake: {name}; something else is wrong too.")
+
+
+def test_what_only_hidden_checks_show_is_told_without_their_names(stepped: Pack) -> None:
+    result = judged(stepped, beside("mean_of_batch", lambda x, factor: x.shape == (4, 3)))
+    (record,) = result.diagnoses
+    assert record["ids"] == ["mean_of_batch"] and record["fits"] == record["of"] == 6
+    assert result.undiagnosed == (
+        "No known mistake was found to explain the rest, which only hidden checks show."
+    )
+    told = json.dumps(result.for_student().to_dict())
+    assert not any(case.id in told for case in stepped.cases if case.visibility == "hidden")
+
+
+def test_a_verdict_that_explains_the_rest_has_its_page_beside_the_mistake(stepped: Pack) -> None:
+    def flat(x: Any, w: Any, factor: Any) -> Any:
+        answer = KNOWN["mean_of_batch"](x, w, factor)
+        return answer[0] if len(x) == 1 else answer
+
+    result = judged(stepped, flat)
+    assert ids(result) == [["mean_of_batch"], ["wrong_shape"]]
+    assert result.undiagnosed == ""
+
+
+@pytest.mark.parametrize("name", ["mean_of_batch", "no_factor", "x_ignored", "running_mean"])
+def test_nothing_is_named_where_one_of_its_answers_is_right(stepped: Pack, name: str) -> None:
+    """One public or hidden case on which the mistake would show and the submission is right."""
+    prints = stepped.known.phases
+    number = [one.id for one in stepped.known.mistakes].index(name)
+    outcomes = outcomes_of(stepped, beside(name, large_rows))
+    right = outcomes_of(stepped, row_scale)
+    for place, steps in outcomes.items():
+        for step in range(len(steps)):
+            if prints[place].index[number, step] in (0, UNSTABLE):
+                continue
+            made = [right[place][step] if at == step else o for at, o in enumerate(steps)]
+            found = diagnose(stepped, {**outcomes, place: made})
+            assert not any(f.partly for f in found), (place, step)
+
+
+def test_what_explains_less_than_most_is_not_named(stepped: Pack) -> None:
+    assert claims(stepped, beside("mean_of_batch", lambda x, factor: len(x) == 2)) == []
+    assert claims(stepped, beside("mean_of_batch", lambda x, factor: len(x) > 0)) == []
+
+
+def test_chance_and_coarse_numbers_go_before_most_of_what_is_wrong(stepped: Pack) -> None:
+    for name in ("noise", "half"):
+        found = diagnose(stepped, outcomes_of(stepped, beside(name, lambda x, factor: len(x) == 1, 0.5)))
+        assert not any(f.partly for f in found), name
+
+
+def test_hints_of_what_a_mistake_explains_go_and_those_of_the_rest_stay(stepped: Pack) -> None:
+    cases = [replace(case, hint=f"hint of {case.id}") for case in stepped.cases]
+    pack = replace(stepped, cases=tuple(cases))
+    pack.__dict__["known"] = stepped.known
+    result = judged(pack, beside("mean_of_batch", large_rows))
+    clauses, left = result.diagnosed_clauses(), ("large_rows",)
+    for case in result.cases:
+        if case.failed and case.visibility == "public":
+            assert bool(case.hint) == (case.clause in clauses or case.id in left), case.id
+    assert any(case.failed and not case.hint for case in result.cases)
 
 
 # --- by what the calls leave ------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sandbox_runs import IMPATIENT, JUDGE, LIMITS, REREAD, Meddled, X, only_step, phase, run, said
 
+from grader.exercise.calls import ArrayArgument, PhaseBuilder, read_plan
 from grader.outcomes import ArrayValue, Container, PlainValue
 from grader.sandbox import execution as execution_module
 from grader.sandbox.execution import Phase, Program, execute
@@ -702,6 +703,32 @@ def test_changes_of_arguments_are_seen(server: ForkServer, text: str, field: str
     outcome = only_step(run(server, f"{source}def f(x, y):\n    {text}\n    return 1", [calls]))
     assert outcome.state == "returned", outcome
     assert getattr(outcome, field) == found
+
+
+@pytest.mark.parametrize("layout", ["c", "fortran", "strided"])
+def test_a_changed_argument_is_kept_as_it_is_after_the_call(server: ForkServer, layout: str) -> None:
+    builder = PhaseBuilder()
+    for _ in range(2):
+        builder.add_call([ArrayArgument(X, layout), ArrayArgument(np.ones(3, np.int64))])
+    block = builder.finish()
+    calls = Phase("public", block, read_plan(block), 1 << 12, 1 << 13)
+    for outcome in run(server, "def f(x, y):\n    x[0] = -7\n    return y", [calls]).steps["public"]:
+        ((number, kept),) = outcome.after
+        expected = X.copy()
+        expected[0] = -7
+        assert number == 0 and isinstance(kept, ArrayValue)
+        assert kept.array().dtype == X.dtype
+        np.testing.assert_array_equal(kept.array(), expected)
+
+
+def test_of_hidden_calls_and_of_large_arrays_nothing_is_kept(server: ForkServer) -> None:
+    source = "def f(x):\n    x[:] = 9\n    return 1"
+    large = np.zeros(execution_module.MAX_AFTER // 8 + 1)
+    (hidden,) = run(server, source, [phase("hidden", X)]).steps["hidden"]
+    first, last = run(server, source, [phase("public", large, X)]).steps["public"]
+    assert (hidden.overwritten, hidden.after) == ({0}, ())
+    assert (first.overwritten, first.after) == ({0}, ())
+    assert [number for number, _ in last.after] == [0]
 
 
 def test_a_change_after_the_call_is_seen_as_well(server: ForkServer) -> None:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from grader.frames import Frame, read_frames
 from grader.report.figures import number, plural, points
 from grader.report.texts import STATUS_WORDS, VERDICT_WORDS, clean, one_line
 from grader.result import Adjustment, CaseResult, Result, Violation
 
 MAX_LISTED = 20
+MAX_FRAMES = 10
 
 
 def headline(result: Result) -> list[str]:
@@ -107,14 +109,9 @@ def case_lines(result: Result, case: CaseResult) -> Iterator[str]:
             yield f"{label}:\n{clean(details[key], 4_000)}"
 
 
-def frames(details: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """The student's lines in a traceback, the innermost last: line and function."""
-    found = []
-    for frame in _listed(details, "traceback")[-10:]:
-        parts = frame if isinstance(frame, list | tuple) else ()
-        if len(parts) > 1 and type(parts[0]) is int and isinstance(parts[1], str):
-            found.append((parts[0], parts[1]))
-    return found
+def frames(details: Mapping[str, Any]) -> list[Frame]:
+    """The student's lines in a traceback that are known, the innermost last."""
+    return [frame for frame in read_frames(details)[-MAX_FRAMES:] if frame.line]
 
 
 def _listed(data: Mapping[str, Any], key: str) -> list[Any]:

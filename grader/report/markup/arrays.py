@@ -167,8 +167,8 @@ class Part(NamedTuple):
         return found
 
 
-def read_part(data: Any) -> Part | None:
-    """The part of a case's details; None where there is none."""
+def read_part(data: Any, what: str = "error") -> Part | None:
+    """The part of a case's details, which lies around the largest of ``what``; None where there is none."""
     if not isinstance(data, Mapping):
         return None
     obtained, expected = data.get("obtained"), data.get("expected")
@@ -184,11 +184,11 @@ def read_part(data: Any) -> Part | None:
     columns = f"columns {first[1]}–{first[1] + found[1] - 1}"
     if len(shape) == 1:
         columns = columns.replace("columns", "elements")
-        words = f"Around the largest error: {columns} of {shape_words(shape)}."
+        words = f"Around the largest {what}: {columns} of {shape_words(shape)}."
     else:
         of = f"[{', '.join(map(str, at))}] of " if at else ""
         rows = f"rows {first[0]}–{first[0] + found[0] - 1}"
-        words = f"Around the largest error: {rows} and {columns} of {of}{shape_words(shape)}."
+        words = f"Around the largest {what}: {rows} and {columns} of {of}{shape_words(shape)}."
     return Part(obtained, expected, at, *first, len(shape), words)
 
 

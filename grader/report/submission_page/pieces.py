@@ -191,11 +191,16 @@ def _skipped_row(at: int, name: str, title: str, message: str, got: float, most:
         '<p class="soft">%s <span class="points">%s of %s points</span></p></li>',
         at,
         VERDICT_SIGNS["skipped"],
-        fill("%s <code>%s</code>", title, name) if title else name,
+        _titled("%s", title, name),
         message or VERDICT_WORDS["skipped"],
         points(got),
         points(most),
     )
+
+
+def _titled(pattern: str, title: str, name: str) -> Markup:
+    """The title of a case beside its id, or the id alone; ``pattern`` is that of the first of them."""
+    return fill(f"{pattern} <code>%s</code>", title, name) if title else fill(pattern, name)
 
 
 # --- Cases ----------------------------------------------------------------------------------------
@@ -256,9 +261,7 @@ def _short_row(
     begin = fill(
         '<li id="case-%s"><p>%s %s</p>\n',
         at,
-        fill("<strong>%s</strong> <code>%s</code>", title, name)
-        if title
-        else fill("<strong>%s</strong>", name),
+        _titled("<strong>%s</strong>", title, name),
         verdict_tag(verdict),
     )
     end = fill(
@@ -327,7 +330,7 @@ def _head(
         at,
         at,
         at,
-        fill("%s <code>%s</code>", title, name) if title else name,
+        _titled("%s", title, name),
         verdict_tag(verdict),
         clause,
         points(got),

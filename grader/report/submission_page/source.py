@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
 from grader.excerpt import AROUND, SourceLine
+from grader.frames import read_frames
 from grader.positions import Positions
 from grader.report.figures import number, plural
 from grader.report.markup.room import Room, byte_count
@@ -17,6 +19,7 @@ from grader.report.texts import one_line, place_words
 from grader.result import Violation
 
 MAX_FINDINGS = 30
+MAX_FRAMES = 20
 MAX_SHOWN = 200
 
 # What a column points at: a name with what is looked up in it, or else a sign.
@@ -147,16 +150,16 @@ def _finding(room: Room, one: Violation, positions: Positions) -> Markup:
     )
 
 
-def frame_rows(room: Room, frames: Sequence[tuple[int, str]], source: Source) -> list[Markup]:
+def frame_rows(room: Room, details: Mapping[str, Any], source: Source) -> list[Markup]:
     """The frames of a traceback, the innermost with the lines around it.
 
     Args:
         room: What it takes room from.
-        frames: Line (0 where it is not known) and function, outermost first; the function is empty where the
-            line can't be read as Python.
+        details: Those of a case, or how loading ended.
         source: The submission's lines.
     """
     rows = []
+    frames = read_frames(details)[-MAX_FRAMES:]
     for at, (line, function) in enumerate(frames, 1):
         place = one_line(source.positions.name(line), 200) if line > 0 else "line ?"
         head = fill("%s, in <code>%s</code>", place, room.text(one_line(function, 120), 120, least=1))
@@ -168,15 +171,3 @@ def frame_rows(room: Room, frames: Sequence[tuple[int, str]], source: Source) ->
             shown = fill('<pre class="line">%s</pre>', room.text(text, MAX_SHOWN, least=20))
         rows.append(fill("<li>%s%s</li>\n", head, shown))
     return rows
-
-
-def read_frames(traceback: object) -> list[tuple[int, str]]:
-    """Line and function of the frames of a case's details; odd ones as line 0 of ``?``."""
-    frames = []
-    for frame in traceback[-20:] if isinstance(traceback, list | tuple) else ():
-        parts = list(frame) if isinstance(frame, list | tuple) else []
-        line = parts[0] if parts and type(parts[0]) is int else 0
-        function = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else "?"
-        # A record that was made elsewhere may hold a number that Python refuses to write.
-        frames.append((line if 0 < line < 2**63 else 0, function))
-    return frames

@@ -16,9 +16,9 @@ from grader.report.markup.heat import DOT, common_scale, differences, legend, nu
 from grader.report.markup.room import Room, byte_count
 from grader.report.markup.safe import safe_line
 from grader.report.submission_page.advice_markup import ADVICE_BYTES, Broken, advice_section
-from grader.report.submission_page.source import Source, findings, frame_rows, read_frames
+from grader.report.submission_page.source import Source, findings, frame_rows
 from grader.report.texts import one_line
-from grader.report.values import shape_of
+from grader.report.values import differing, shape_of
 from grader.result import UNJUDGED, Adjustment, CaseResult, Output, Result, Shared, SubmissionInfo
 from grader.summary import CaseOutline, Summary
 
@@ -40,6 +40,8 @@ MAX_LISTED = 200
 # An input of so many elements is a text on its line.
 MAX_INLINE = 8
 
+# The title of an argument that a call changed.
+CHANGED = "Before and after the call"
 # The title of two answers of hers that are held against each other.
 BOTH = "Both answers"
 
@@ -206,10 +208,10 @@ def _made_details(room: Room, case: CaseResult, details: Mapping[str, Any], sour
         return room.text(value, limit) if isinstance(value, str) and value else ""
 
     exception = text("exception", 1_000)
-    frames = frame_rows(room, read_frames(details.get("traceback")), source)
+    frames = frame_rows(room, details, source)
     answers, remarks = _answers(room, case, details, indices)
     return Details(
-        title=BOTH if "answers" in details else "Obtained and expected",
+        title=CHANGED if "changed" in details else BOTH if "answers" in details else "Obtained and expected",
         exception=exception,
         frames=frames,
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
@@ -227,6 +229,9 @@ def _answers(
     room: Room, case: CaseResult, details: Mapping[str, Any], worst: Sequence[tuple[int, ...]]
 ) -> tuple[list[ShownArray], Markup]:
     """Obtained, expected and their difference as tables with one scale, and how they are read."""
+    changed = details.get("changed")
+    if isinstance(changed, Mapping):
+        return _changed(room, case, changed)
     part = read_part(details.get("part"))
     if part is not None:
         return _sides(
@@ -242,6 +247,21 @@ def _answers(
     return _sides(room, case, details.get("obtained"), details.get("expected"), worst)
 
 
+def _changed(room: Room, case: CaseResult, changed: Mapping[str, Any]) -> tuple[list[ShownArray], Markup]:
+    """An argument as it was before and after a call, with every element framed that is another one."""
+    name = changed.get("name")
+    known = one_line(name, 80) if isinstance(name, str) else "argument"
+    names, framed = (f"{known} after the call", f"{known} before the call"), "what the call changed"
+    part = read_part(changed.get("part"), "change")
+    if part is not None:
+        after, before, corner, words = part.obtained, part.expected, (part.top, part.left), part.words
+    else:
+        after, before, corner, words = changed.get("after"), changed.get("before"), (0, 0), ""
+    off = differing(after, before, 0.0)
+    shown, remarks = _sides(room, case, after, before, off, corner, words, names=names, framed=framed)
+    return [*reversed(shown[:2]), *shown[2:]], remarks
+
+
 def _sides(
     room: Room,
     case: CaseResult,
@@ -251,6 +271,7 @@ def _sides(
     corner: tuple[int, int] = (0, 0),
     words: str = "",
     names: Sequence[str] = ("Obtained", "Expected"),
+    framed: str = "the largest errors",
 ) -> tuple[list[ShownArray], Markup]:
     found, right = shape_of(obtained), shape_of(expected)
     scale = None
@@ -265,7 +286,7 @@ def _sides(
     ]
     remarks = [words] if words else []
     if worst:
-        remarks.append("Framed: the largest errors.")
+        remarks.append(f"Framed: {framed}.")
     if scale is not None and found and found == right:
         parted = differences(obtained, expected, _allowed(case, expected))
         most = max(map(abs, numbers(parted)), default=0.0)
@@ -519,7 +540,7 @@ def _broken(result: Result) -> Broken | None:
 def _loading(room: Room, result: Result, source: Source) -> Details | None:
     """How a file that can't be loaded ended."""
     exception = result.loading.get("exception")
-    frames = frame_rows(room, read_frames(result.loading.get("traceback")), source)
+    frames = frame_rows(room, result.loading, source)
     said = room.text(exception, 1_000) if isinstance(exception, str) else ""
     return Details(exception=said, frames=frames) if said or frames else None
 

@@ -37,7 +37,7 @@ def advice_report(advice: Advice) -> RenderableType:
     lines += [_diagnosis(d, brief) for d in advice.others]
     if advice.undiagnosed:
         lines.append(Text(clean(advice.undiagnosed, 600)))
-        if advice.clause:
+        if advice.clause and not advice.alternatives:
             lines.append(Text(f"What holds least: {one_line(advice.clause, 60)}."))
     rows: list[tuple[str, RenderableType]] = []
     if advice.example:

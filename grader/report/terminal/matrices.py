@@ -68,13 +68,13 @@ class _SideBySide:
 
 
 def side_by_side(details: Mapping[str, Any]) -> RenderableType:
-    """What is ``obtained`` and what is ``expected``, as far as they are there.
+    """What is ``obtained`` and what is ``expected``, or an argument before and after a call, as far as known.
 
     Of arrays of more than two axes the first matrices are shown, those that differ before the others.
     """
     given = {
         name: details[name]
-        for name in ("obtained", "expected")
+        for name in ("obtained", "expected", "before the call", "after the call")
         if name in details and shape_of(details[name]) is not None
     }
     if len({_leading(value) for value in given.values()}) == 1:
@@ -99,7 +99,7 @@ def _matrices(given: Mapping[str, Any]) -> Iterator[RenderableType]:
             table = _matrix(f"{name}{list(place)}" if place else name, matrix)
             if table is not None:
                 places.setdefault(place, []).append(table)
-    differ = {index[:-2] for index in differing(given.get("obtained"), given.get("expected"))}
+    differ = {index[:-2] for index in differing(*given.values())} if len(given) == 2 else set()
     order = sorted(places, key=lambda place: (place not in differ, place))
     for place in order[:MAX_SLICES]:
         yield _SideBySide(places[place])

@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from grader.excerpt import source_lines
+from grader.frames import read_frames
 from grader.listing import Listing, labelled
 from grader.positions import Positions
 from grader.report.advice import read_advice
@@ -27,6 +28,7 @@ HOLDS = "✓ holds"
 NAMED = 72
 MAX_LISTED = 8
 MAX_PRINTED = 12
+MAX_FRAMES = 6
 # What a submission may print is limited by the exercise; this bounds what is made of it.
 MOST_PRINTED = 100_000
 
@@ -277,6 +279,7 @@ def _explain(
         parts.append(Text("\n".join(shown)))
     if ("obtained" in details or "expected" in details) and not brief:
         parts.append(side_by_side(details))
+    parts += _changed(details.get("changed"))
     if details.get("worst") and not brief:
         parts.append(_worst(details["worst"]))
     parts += _printed_by(case)
@@ -308,12 +311,24 @@ def _values(value: Any) -> str:
 def _traceback(details: Mapping[str, Any], source: str, positions: Positions) -> RenderableType:
     lines = source_lines(source)
     text = Text()
-    for line, function in details["traceback"][-6:]:
+    for line, function in read_frames(details)[-MAX_FRAMES:]:
         text.append(f"  {clean(positions.name(line), 200)}, in {clean(function, 60)}\n")
         if 0 < line <= len(lines):
             text.append(f"    {clean(lines[line - 1].strip(), 120)}\n", style="bold")
     text.append(f"  {clean(str(details.get('exception', '')), 400)}", style="red")
     return text
+
+
+def _changed(changed: Any) -> Iterator[RenderableType]:
+    """An argument before and after a call, or the part of it around the largest change."""
+    if not isinstance(changed, Mapping):
+        return
+    part = changed.get("part")
+    before, after = ("expected", "obtained") if isinstance(part, Mapping) else ("before", "after")
+    values = part if isinstance(part, Mapping) else changed
+    if before in values and after in values:
+        yield Text(f"{clean(str(changed.get('name', '')), 60)}:")
+        yield side_by_side({"before the call": values[before], "after the call": values[after]})
 
 
 def _worst(rows: Sequence[Mapping[str, Any]]) -> Listing:

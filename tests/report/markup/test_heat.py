@@ -198,6 +198,22 @@ def test_two_answers_of_hers_stand_under_their_names() -> None:
         assert_inert(page_of({"answers": odd}))
 
 
+def test_an_argument_stands_before_and_after_the_call_with_what_changed_framed() -> None:
+    changed = {"name": "x <b>", "before": [[1.0, 2.0, "nan"]], "after": [[1.0, 2.0 + 1e-12, "nan"]]}
+    source = page_of({"changed": changed})
+    text = Page(source).text
+    assert_inert(source)
+    assert "Before and after the call" in text and "Framed: what the call changed." in text
+    assert text.index("x <b> before the call") < text.index("x <b> after the call")
+    # In both tables and in that of the differences, however small the change is.
+    assert source.count("<mark>") == 3
+    part = {"shape": [90, 90], "at": [], "first": [7, 30], "obtained": [[1, 2]], "expected": [[1, 3]]}
+    large = Page(page_of({"changed": {"name": "x", "part": part}}))
+    assert "Around the largest change: rows 7–7 and columns 30–31 of (90, 90)." in large.text
+    for odd in (3, {}, {"name": 3}, {"part": 3}, {"before": [[1]], "after": [1, [2]]}, {"after": "<i>"}):
+        assert_inert(page_of({"changed": odd}))
+
+
 VALUES = st.recursive(
     st.floats()
     | st.integers()

@@ -36,6 +36,20 @@ def test_points_are_shown_without_needless_zeros(number: float | None, text: str
     assert points(number) == text
 
 
+def test_a_changed_argument_is_shown_before_and_after_the_call() -> None:
+    changed = {"name": "x", "before": [[1.0, 2.0]], "after": [[1.0, 4.5]]}
+    text = shown(result(failing(1, verdict="input_mutated", details={"changed": changed})))
+    lines = text.splitlines()
+    at = lines.index("x:")
+    assert lines[at + 1].split() == ["before", "the", "call", "after", "the", "call"]
+    assert lines[at + 2].split() == ["1", "2", "1", "4.5"]
+    part = {"shape": [90, 90], "at": [], "first": [7, 30], "obtained": [[1, 2]], "expected": [[1, 3]]}
+    text = shown(result(failing(1, details={"changed": {"name": "x", "part": part}})))
+    assert "x:" in text.splitlines() and ["1", "3", "1", "2"] in [line.split() for line in text.splitlines()]
+    for odd in ({}, {"name": 3}, {"part": 3}, {"before": [[1]], "after": [1, [2]]}, {"after": "<i>"}):
+        shown(result(failing(1, details={"changed": odd})))
+
+
 def test_a_verdict_is_shown_in_words() -> None:
     assert words("output_aliases_input") == "output aliases input"
 
