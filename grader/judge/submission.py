@@ -13,7 +13,7 @@ from grader.judge.cases import judge_case
 from grader.judge.details import case_details, file_named
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
-from grader.judge.failures import load_cause, load_failure, load_message, load_notes
+from grader.judge.failures import call_cause, load_cause, load_failure, load_message, load_notes
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
@@ -157,10 +157,14 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
     records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
     told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
     left = frozenset.intersection(*(f.left for f in by_values)) if by_values else frozenset()
-    explained = explain(pack, result.cases, told, left)
+    causes = _causes(pack, execution)
+    explained = explain(pack, result.cases, told, left, causes)
     open_values = any(c.verdict in ("wrong_value", "relation_violated") for c in result.cases)
     # Chance and half precision explain wrong values; what happens to arguments does not.
     values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
+    # What is not written yet, or misspelled, comes first; that no mistake was found beside it says nothing.
+    exact = any(c.visibility == "public" and c.verdict == "raised" and causes.get(c.id) for c in result.cases)
+    open_values = open_values and not exact
     undiagnosed = NOTHING_FITS if open_values and pack.known.mistakes and not values_told else ""
     if len(records) == 1 and not explained and not undiagnosed and result.score is not None:
         # A mistake that explains everything says more than the clause that suffers most from it.
@@ -175,6 +179,19 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
         )
         result = replace(result, message=message)
     return replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
+
+
+def _causes(pack: Pack, execution: Execution) -> dict[str, str]:
+    """By the id of a case, the cause of the first of its calls that gave no answer."""
+    found = {}
+    for case in pack.cases:
+        steps = execution.steps.get(case.visibility)
+        if steps is not None:
+            ended = next((steps[step] for step in case.steps if steps[step].state != "returned"), None)
+            cause = call_cause(ended) if ended is not None else ""
+            if cause:
+                found[case.id] = cause
+    return found
 
 
 def not_loadable(context: Context, message: str) -> Result:

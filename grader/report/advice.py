@@ -6,6 +6,7 @@ this version is passed over.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from grader.result import Result
 
 MAX_DIAGNOSES = 10
 
+_SENTENCE = re.compile(r"[A-Z][a-z']+ \w")
+
 
 class MistakePage(NamedTuple):
     """What there is to read about a mistake.
@@ -23,7 +26,7 @@ class MistakePage(NamedTuple):
     Attributes:
         clause: The clause's title.
         what, why: Prose.
-        looks, instead: Lines of code; empty for some.
+        looks, instead: Mostly lines of code, else a sentence (`is_prose`); empty for some.
     """
 
     id: str
@@ -136,6 +139,30 @@ def read_advice(result: Result) -> Advice | None:
     )
     empty = not (advice.alternatives or advice.others or advice.undiagnosed)
     return None if empty and advice.example is None and advice.influence is None else advice
+
+
+def is_prose(text: str) -> bool:
+    """Whether a page's section is sentences, to be set as such; else it is code, whose lines are kept.
+
+    Example:
+        >>> is_prose("Return the answer."), is_prose("x = x.copy()"), is_prose("Model.run(x)")
+        (True, False, False)
+    """
+    stripped = text.strip()
+    return stripped.endswith(".") and _SENTENCE.match(stripped) is not None
+
+
+def sentence(text: str) -> str:
+    """The end of a sentence as one of its own.
+
+    Example:
+        >>> sentence("write the product with @"), sentence("Use @.")
+        ('Write the product with @.', 'Use @.')
+    """
+    told = " ".join(text.split())
+    begins = told.partition(" ")[0]
+    told = told[:1].upper() + told[1:] if begins.isalpha() and begins.islower() else told
+    return told if not told or told.endswith((".", "!", "?")) else f"{told}."
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from grader.listing import labelled
-from grader.report.advice import Advice, Diagnosis, Example, Given
+from grader.report.advice import Advice, Diagnosis, Example, Given, is_prose
 from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.terminal.matrices import side_by_side
 from grader.report.texts import clean, one_line
@@ -67,7 +67,8 @@ def _diagnosis(diagnosis: Diagnosis, brief: bool) -> RenderableType:
         if page.why.strip():
             rows.append(("why", Text(one_line(page.why, 600))))
         if page.instead.strip() and not brief:
-            rows.append(("instead", _code(page.instead)))
+            prose = is_prose(page.instead)
+            rows.append(("instead", Text(one_line(page.instead, 600)) if prose else _code(page.instead)))
         if rows:
             parts.append(labelled(rows))
     return Group(*parts)

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.listing import Listing, labelled
-from grader.report.advice import read_example
+from grader.report.advice import is_prose, read_example, sentence
 from grader.report.figures import plural, points
 from grader.report.terminal.advice import example_lines
 from grader.report.terminal.console import Trimmed
@@ -117,7 +117,7 @@ def _sections(topic: Topic, sections: Sequence[tuple[str, str]]) -> list[Rendera
     for key, heading in sections:
         text = topic[key].strip("\n")
         if text.strip():
-            prose = key in ("what", "why")
+            prose = key in ("what", "why") or is_prose(text)
             shown = one_line(text, 2_000) if prose else clean(text, 4_000)
             parts += [Text(heading, style="bold"), Padding(Text(shown), (0, 0, 0, 2))]
     return parts
@@ -210,10 +210,12 @@ def _rule(topic: Topic, command: str) -> list[RenderableType]:
     ((effect, amount),) = topic["effect"].items()
     names = ", ".join(one_line(name, 200) for name in topic["names"])
     methods = ", ".join(one_line(name, 200) for name in topic["methods"])
+    # A rule tells it as the end of a sentence.
+    told = {**topic, "instead": sentence(topic["instead"])}
     return [
         _headline(topic["id"], topic["title"]),
         Text(f"rule of the policy. {EFFECTS[effect].format(points(amount))}", style="dim"),
-        *_sections(topic, SECTIONS),
+        *_sections(told, SECTIONS),
         _rows(
             [
                 ("names", Text(f"{names} (* stands for anything)" if "*" in names else names)),

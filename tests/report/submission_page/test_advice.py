@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import math
@@ -37,7 +38,8 @@ from samples import (
 )
 from terminals import HOSTILE_TEXTS, shown
 
-from grader.report.advice import read_advice
+from grader.judge.explanations import PAGES, TITLES
+from grader.report.advice import is_prose, read_advice
 from grader.report.html import student_page, teacher_page
 from grader.report.influence import read_influence
 from grader.report.submission_page import influence_markup as drawing
@@ -153,6 +155,19 @@ def test_sections_that_a_page_does_not_have_are_left_out() -> None:
     assert RAISED["title"] in text and RAISED["why"] in text
     assert "How it looks" not in text and "What to write instead" not in text
     assert "instead" not in shown(raising())
+
+
+@pytest.mark.parametrize("verdict", PAGES)
+def test_sentences_are_set_as_such_and_code_as_code(verdict: str) -> None:
+    page = PAGES[verdict]
+    told = {"id": verdict, "title": TITLES[verdict], "clause": "", **vars(page)}
+    source = section(student_page(replace(raising(), diagnoses=(diagnosis(told, message="Said.", of=0),))))
+    code = html.unescape("".join(re.findall(r"<code>(.*?)</code></pre>", source, re.DOTALL)))
+    if is_prose(page.instead):
+        assert "<dt>What to do</dt>" in source and "What to write instead" not in source
+        assert page.instead not in code
+    else:
+        assert page.instead in code and "What to do" not in source
 
 
 def test_a_pair_is_told_as_both() -> None:
