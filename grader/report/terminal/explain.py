@@ -1,4 +1,4 @@
-"""What ``grader explain`` shows: the page of a clause, a case, a known mistake, a rule or a verdict."""
+"""What ``grader explain`` shows: the page of a clause, a case, a mistake, a rule, a verdict or a term."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ VERDICT_SECTIONS = (
     ("looks", "How it looks"),
     ("instead", "What to do"),
 )
+TERM_SECTIONS = (("what", "What it means"), ("looks", "In reports"))
 EFFECTS = {
     "no_points": "Using one costs all points.",
     "deduct": "Using one costs {} points.",
@@ -67,7 +68,11 @@ def overview(exercise: str, title: str, topics: Sequence[Topic]) -> RenderableTy
         clauses.append([_headline(clause["id"], clause["title"]), *[Text(str(count)) for count in counts]])
     rows = [
         (label, Text(", ".join(one_line(topic["id"], 80) for topic in of(kind))))
-        for kind, label in (("rule", "rules of the policy"), ("verdict", "verdicts"))
+        for kind, label in (
+            ("rule", "rules of the policy"),
+            ("verdict", "verdicts"),
+            ("term", "words of reports"),
+        )
         if of(kind)
     ]
     return Trimmed(
@@ -233,4 +238,23 @@ def _verdict(topic: Topic, command: str) -> list[RenderableType]:
     ]
 
 
-_PAGES = {"clause": _clause, "case": _case, "mistake": _mistake, "rule": _rule, "verdict": _verdict}
+def _term(topic: Topic, command: str) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        _headline(topic["id"], topic["title"]),
+        Text("word of the reports", style="dim"),
+        *_sections(topic, TERM_SECTIONS),
+    ]
+    if topic["see"]:
+        parts.append(Text("These have pages too", style="bold"))
+        parts.append(Padding(_listed(topic["see"], len(topic["see"])), (0, 0, 0, 2)))
+    return parts
+
+
+_PAGES = {
+    "clause": _clause,
+    "case": _case,
+    "mistake": _mistake,
+    "rule": _rule,
+    "verdict": _verdict,
+    "term": _term,
+}
