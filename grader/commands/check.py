@@ -88,7 +88,7 @@ def _check_once(chosen: argparse.Namespace, pack: Pack, runner: Runner, checks: 
                 console().print()
             results.append(result)
             if not chosen.json:
-                _show(chosen, checks, result, submission)
+                _show(chosen, checks, result, submission, again=len(results) > 1)
     for problem in intake.problems:
         say(problem)
     if chosen.json:
@@ -117,7 +117,14 @@ def _finish(chosen: argparse.Namespace, results: list[Result]) -> None:
         _write_pages(chosen.html, results)
 
 
-def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submission: Submission) -> None:
+def _show(
+    chosen: argparse.Namespace,
+    checks: int | None,
+    result: Result,
+    submission: Submission,
+    *,
+    again: bool = False,
+) -> None:
     from grader.report.terminal.console import show
     from grader.report.terminal.submission import check_line, check_report
 
@@ -133,6 +140,7 @@ def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submis
         source=submission.source or "",
         command=" ".join(map(_quoted, words)),
         checks=checks,
+        again=again,
     )
     show(terminal, report)
 

@@ -16,7 +16,7 @@ from grader.exercise.calls import PlacedArray
 from grader.exercise.fingerprints import is_half
 from grader.exercise.known import KnownMistake
 from grader.exercise.pack import Pack
-from grader.judge.failures import ended_in_arithmetic
+from grader.judge.failures import ended_in_arithmetic, says_all
 from grader.judge.lineup import Fit, Lineup
 from grader.outcomes import StepOutcome
 
@@ -69,6 +69,8 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     known = pack.known
     overwritten = _overwritten(pack, outcomes)
     refused = _refused(pack, outcomes) if overwritten else {}
+    for name, steps in outcomes.items():
+        refused.setdefault(name, set()).update(n for n, outcome in enumerate(steps) if says_all(outcome))
     effects = _effects(pack, outcomes, overwritten)
     if not known.mistakes:
         return []

@@ -129,6 +129,17 @@ def call_cause(outcome: StepOutcome) -> str:
     return ""
 
 
+def says_all(outcome: StepOutcome) -> bool:
+    """Whether a call ended in an exception that no known mistake explains, as it says itself what is wrong.
+
+    A local name without a value, or an attribute of something that is not there, may come of a mistake.
+    """
+    cause, failure = call_cause(outcome), outcome.failure
+    if cause == "unknown_attribute":
+        return failure is not None and failure.message.startswith("module ")
+    return bool(cause) and failure is not None and failure.type != "UnboundLocalError"
+
+
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from grader.judge.cases import judge_case
 from grader.judge.details import case_details, file_named
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
-from grader.judge.failures import call_cause, load_cause, load_failure, load_message, load_notes
+from grader.judge.failures import call_cause, load_cause, load_failure, load_message, load_notes, says_all
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
@@ -133,7 +133,7 @@ def judge(context: Context, execution: Execution) -> Result:
         result = _with_diagnosis(pack, result, execution)
     except Exception as error:
         result = undiagnosed(result, error)
-    cases = _with_details(context, execution, _with_hints(result), changed)
+    cases = _with_details(context, execution, _with_hints(result, _causes(pack, execution)[1]), changed)
     if context.prints:
         cases = tuple([_with_prints(pack, case, execution) for case in cases])
     result = replace(result, cases=cases)
@@ -157,14 +157,14 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
     records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
     told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
     left = frozenset.intersection(*(f.left for f in by_values)) if by_values else frozenset()
-    causes = _causes(pack, execution)
-    explained = explain(pack, result.cases, told, left, causes)
+    causes, exact = _causes(pack, execution)
+    # What an exception says of itself no known mistake has told.
+    explained = explain(pack, result.cases, told, left | exact, causes)
     open_values = any(c.verdict in ("wrong_value", "relation_violated") for c in result.cases)
     # Chance and half precision explain wrong values; what happens to arguments does not.
     values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
     # What is not written yet, or misspelled, comes first; that no mistake was found beside it says nothing.
-    exact = any(c.visibility == "public" and c.verdict == "raised" and causes.get(c.id) for c in result.cases)
-    open_values = open_values and not exact
+    open_values = open_values and not any(c.visibility == "public" and c.id in exact for c in result.cases)
     undiagnosed = NOTHING_FITS if open_values and pack.known.mistakes and not values_told else ""
     if len(records) == 1 and not explained and not undiagnosed and result.score is not None:
         # A mistake that explains everything says more than the clause that suffers most from it.
@@ -181,17 +181,19 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> Result:
     return replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
 
 
-def _causes(pack: Pack, execution: Execution) -> dict[str, str]:
-    """By the id of a case, the cause of the first of its calls that gave no answer."""
-    found = {}
+def _causes(pack: Pack, execution: Execution) -> tuple[dict[str, str], frozenset[str]]:
+    """The cause of the first call that gave no answer, by the id of its case; the ids where that says all."""
+    found, exact = {}, set()
     for case in pack.cases:
         steps = execution.steps.get(case.visibility)
         if steps is not None:
             ended = next((steps[step] for step in case.steps if steps[step].state != "returned"), None)
             cause = call_cause(ended) if ended is not None else ""
-            if cause:
+            if ended is not None and cause:
                 found[case.id] = cause
-    return found
+                if says_all(ended):
+                    exact.add(case.id)
+    return found, frozenset(exact)
 
 
 def not_loadable(context: Context, message: str) -> Result:
@@ -277,11 +279,12 @@ def _judge_cases(
     return tuple(results)
 
 
-def _with_hints(result: Result) -> Result:
+def _with_hints(result: Result, exact: Collection[str]) -> Result:
     """The result with those hints alone that can help.
 
-    A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, and
-    where calls of several clauses give no answer that could be compared, it leads astray.
+    A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, where
+    an exception says itself what is wrong (in the cases ``exact``), and where calls of several clauses give no
+    answer that could be compared, it leads astray.
     """
     failed = [c for c in result.cases if c.failed]
     told = bool(result.diagnoses) and not result.undiagnosed
@@ -289,6 +292,8 @@ def _with_hints(result: Result) -> Result:
     several = len({c.clause for c in failed if c.verdict in NOT_COMPARED}) > 2
 
     def helps(case: CaseResult) -> bool:
+        if case.id in exact:
+            return False
         if clauses:
             return case.clause in clauses
         return not (several and case.verdict in NOT_COMPARED)

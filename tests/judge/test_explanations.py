@@ -304,3 +304,45 @@ def test_answers_of_another_form_are_explained(stepped: Pack, answer: Any, verdi
     result = judged(stepped, lambda x, w, k: answer)
     assert verdict in [d["ids"][0] for d in result.diagnoses]
     assert result.undiagnosed == ""
+
+
+def test_no_known_mistake_explains_an_exception_that_says_all(stepped: Pack) -> None:
+    """A known mistake ends in an IndexError on an empty batch; a missing name there is another matter."""
+
+    def ends(error: Exception) -> Any:
+        def function(x: Any, w: Any, k: Any) -> Any:
+            if len(x) == 0:
+                raise error
+            return row_scale(x, w, k)
+
+        return [d["ids"][0] for d in judged(stepped, function).diagnoses]
+
+    assert ends(IndexError("index 0 is out of bounds")) == ["crash_when_empty"]
+    assert ends(UnboundLocalError("cannot access local variable 'row'")) == ["crash_when_empty"]
+    for error in (NameError("name 'rows' is not defined"), NotImplementedError(), ImportError("no")):
+        assert ends(error) == ["raised"]
+
+
+def test_a_mistake_is_named_beside_what_is_not_written_yet(stepped: Pack) -> None:
+    def function(x: Any, w: Any, k: Any) -> Any:
+        if k == 1:
+            raise NotImplementedError
+        return row_scale(x, w, 1)
+
+    mistake, raised = judged(stepped, function).diagnoses
+    assert mistake["ids"] == ["no_factor"] and raised["ids"] == ["raised"]
+    assert raised["pages"][0]["what"] == RAISING["not_written"].what
+
+
+def test_a_hint_of_the_clause_is_left_out_where_an_exception_says_all(stepped: Pack) -> None:
+    failing = {}
+    for kind, error in (("exact", NotImplementedError()), ("other", IndexError("no"))):
+
+        def function(x: Any, w: Any, k: Any, error: Exception = error) -> Any:
+            if len(x) == 1:
+                raise error
+            return row_scale(x, w, k)
+
+        failing[kind] = {c.id: c.hint for c in judged(stepped, function).cases if c.verdict == "raised"}
+    assert failing["other"]["ones_row"] and not any(failing["exact"].values())
+    assert failing["exact"].keys() == failing["other"].keys()

@@ -56,7 +56,7 @@ def advice_section(advice: Advice, room: Room, broken: Broken | None = None) -> 
     ]
     several = len(advice.alternatives) > 1
     if several:
-        parts.append(fill("<p>One of these %s; the checks can't tell which.</p>\n", len(advice.alternatives)))
+        parts.append(fill("<p>%s</p>\n", room.text(advice.choice, MAX_PROSE, least=120)))
     parts += [_diagnosis(d, room, folded=several) for d in advice.alternatives]
     if advice.alternatives and advice.others:
         parts.append(Markup("<p>Beside that:</p>\n"))

@@ -464,6 +464,13 @@ def test_a_whole_run_shows_prints_in_short_and_says_how_to_see_all() -> None:
     assert "… 28 more lines (--case ID shows all)" in told and "part of the checks" not in told
 
 
+def test_that_it_is_a_part_is_said_of_the_first_of_several_submissions() -> None:
+    record = result(failing(1), case(2))
+    assert "This is a part of the checks: 2 of 9." in shown(record, checks=9)
+    assert "part of the checks" not in shown(record, checks=9, again=True)
+    assert "✓ case_2" in shown(record, checks=9, again=True)
+
+
 def test_every_failing_check_of_a_part_is_explained() -> None:
     record = result(
         failing(1), failing(2, message="Another."), failing(3, hint="Twice."), failing(4, hint="Twice.")
