@@ -283,8 +283,8 @@ def _with_hints(result: Result, exact: Collection[str]) -> Result:
     """The result with those hints alone that can help.
 
     A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, where
-    an exception says itself what is wrong (in the cases ``exact``), and where calls of several clauses give no
-    answer that could be compared, it leads astray.
+    an exception says itself what is wrong (in the cases ``exact``), and where calls of several clauses give
+    no answer that could be compared, it leads astray.
     """
     failed = [c for c in result.cases if c.failed]
     told = bool(result.diagnoses) and not result.undiagnosed

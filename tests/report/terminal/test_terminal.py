@@ -16,6 +16,7 @@ from terminals import HOSTILE_TEXTS, case, failing, result, shown
 from grader.report.figures import points
 from grader.report.terminal.batch import batch_summary
 from grader.report.terminal.console import console, show, words
+from grader.report.terminal.matrices import MAX_ROWS, cell, side_by_side
 from grader.report.terminal.submission import check_line, check_report
 from grader.result import (
     ONLY_FILE,
@@ -523,3 +524,29 @@ def test_answers_with_different_numbers_of_axes_are_both_shown(obtained: Any) ->
     told = shown(result(failing(1, details={"obtained": obtained, "expected": [[[5.0, 6.0]]] * 3})))
     assert "expected[0]" in told and "5     6" in told
     assert ("obtained" in told) == (obtained != [[[1.0, 2.0], [3.0]]])  # ragged lists are no array
+
+
+@given(
+    matrix=st.integers(1, 9).flatmap(
+        lambda columns: st.lists(
+            st.lists(st.floats(width=32), min_size=columns, max_size=columns), min_size=1, max_size=10
+        )
+    ),
+    width=st.integers(9, 120),
+)
+def test_a_number_is_whole_or_left_out_visibly(matrix: list[list[float]], width: int) -> None:
+    out = io.StringIO()
+    show(Console(file=out, width=width, highlight=False), side_by_side({"expected": matrix}))
+    title, *lines = out.getvalue().splitlines()
+    assert title.strip() == "expected" and all(len(line) <= width for line in lines)
+    if "too wide" in out.getvalue():
+        assert max(len(cell(row[0])) for row in matrix) > width - 3
+        return
+    rows = [line.split() for line in lines]
+    shown_columns = len(rows[0]) - (rows[0][-1] == "…")
+    assert shown_columns >= 1
+    for row, told in zip(matrix[:MAX_ROWS], rows, strict=False):
+        whole = [cell(value) for value in row[:shown_columns]]
+        assert told == (whole if shown_columns == len(row) else [*whole, "…"])
+    assert len(rows) == (len(matrix) if len(matrix) <= MAX_ROWS else MAX_ROWS + 1)
+    assert len(matrix) <= MAX_ROWS or set(rows[-1]) == {"…"}
