@@ -124,14 +124,15 @@ def _show(
     submission: Submission,
     *,
     again: bool = False,
-) -> None:
-    from grader.report.terminal.console import show
+) -> int:
+    """Show a report; gives how many lines of the window it fills, where someone watches one."""
+    from grader.report.terminal.console import height, show
     from grader.report.terminal.submission import check_line, check_report
 
     terminal = console()
     if chosen.quiet:
         terminal.print(check_line(result), soft_wrap=True)
-        return
+        return 0
     # What only a platform's download calls so is no file that the student has.
     words = check_command(chosen, submission.file or _here(submission))
     report = check_report(
@@ -143,6 +144,7 @@ def _show(
         again=again,
     )
     show(terminal, report)
+    return height(terminal, report) if chosen.watch and terminal.is_terminal else 0
 
 
 def _quoted(word: str) -> str:
