@@ -259,6 +259,18 @@ def test_a_terminal_is_cleared_before_a_run_but_not_before_the_first(watching: S
     assert run.interrupt()[0] == 130
 
 
+def test_an_impatient_second_interrupt_changes_nothing(watching: Start, tmp_path: Path) -> None:
+    file = tmp_path / "ann.py"
+    file.write_text(WRONG)
+    run = watching("ann.py", terminal=True)
+    run.upto()
+    save(file, RIGHT)
+    run.upto("ann.py changed")
+    os.killpg(run.process.pid, signal.SIGINT)
+    status, rest = run.interrupt()
+    assert status == 130 and "Traceback" not in rest and rest.endswith("grader: interrupted\n")
+
+
 def plain(text: str) -> str:
     """Without the escapes of a terminal."""
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
