@@ -64,7 +64,8 @@ def check_report(
     parts: list[RenderableType] = [_headline(result)]
     if checks is not None:
         if not again:
-            parts.append(Text(f"This is a part of the checks: {len(result.cases)} of {checks}."))
+            fewer = "; what explains these need not explain the others" if result.diagnosed_clauses() else ""
+            parts.append(Text(f"This is a part of the checks: {len(result.cases)} of {checks}{fewer}."))
     elif result.exercise.get("visible_only") and any(c.failed for c in result.cases):
         parts.append(Text("Hidden checks were not run here."))
     for violation in result.policy.violations:

@@ -472,6 +472,17 @@ def test_that_it_is_a_part_is_said_of_the_first_of_several_submissions() -> None
     assert "✓ case_2" in shown(record, checks=9, again=True)
 
 
+def test_a_mistake_that_is_named_after_a_part_of_the_checks_is_less_sure() -> None:
+    page = {"id": "m", "title": "M", "clause": "product", "what": "a", "why": "b", "looks": "", "instead": ""}
+    found = {"ids": ["m"], "title": "M", "clause": "product", "fits": 1, "of": 1, "told_by": "values"}
+    found |= {"message": "This explains the answers of 1 of 1 case.", "pages": [page]}
+    told = "of 9; what explains these need not explain the others."
+    assert told in shown(result(failing(1), diagnoses=(found,)), checks=9)
+    for told_by in ({"told_by": "verdict"}, None):
+        diagnoses = (found | told_by,) if told_by else ()
+        assert told not in shown(result(failing(1), diagnoses=diagnoses), checks=9)
+
+
 def test_every_failing_check_of_a_part_is_explained() -> None:
     record = result(
         failing(1), failing(2, message="Another."), failing(3, hint="Twice."), failing(4, hint="Twice.")
