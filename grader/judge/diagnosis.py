@@ -69,12 +69,13 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     known = pack.known
     overwritten = _overwritten(pack, outcomes)
     refused = _refused(pack, outcomes) if overwritten else {}
-    for name, steps in outcomes.items():
-        refused.setdefault(name, set()).update(n for n, outcome in enumerate(steps) if says_all(outcome))
     effects = _effects(pack, outcomes, overwritten)
     if not known.mistakes:
         return []
-    findings = [_finding(pack, fit) for fit in _best(pack, outcomes, refused, overwritten)]
+    findings = []
+    # Of what is not written yet, or misspelled, the answers of the other calls say too little.
+    if not any(says_all(outcome) for steps in outcomes.values() for outcome in steps):
+        findings = [_finding(pack, fit) for fit in _best(pack, outcomes, refused, overwritten)]
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
         # Chance and coarse numbers explain what no mistake of values does.
