@@ -231,7 +231,7 @@ def build_parser() -> Parser:
         added,
         "explain",
         _lazily("explain", "explain"),
-        "Explain a clause, a check, a known mistake, a rule of the policy or a verdict.",
+        "Explain a clause, a check, a known mistake, a rule of the policy, a verdict or a word of reports.",
         "Without a name it lists what can be explained. Where no folder with exercises is found, a student's "
         "pack in the current folder is what is explained.",
     )

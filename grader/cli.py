@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -41,6 +42,8 @@ def main() -> None:
         _print_fault_json(str(error), [])
         sys.exit(shared.GRADER_FAULT)
     except KeyboardInterrupt:
+        # It ends by itself now; who is impatient does not interrupt that.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         print("grader: interrupted", file=sys.stderr)
         sys.exit(shared.INTERRUPTED)
     except BrokenPipeError:

@@ -88,7 +88,7 @@ def _check_once(chosen: argparse.Namespace, pack: Pack, runner: Runner, checks: 
                 console().print()
             results.append(result)
             if not chosen.json:
-                _show(chosen, checks, result, submission)
+                _show(chosen, checks, result, submission, again=len(results) > 1)
     for problem in intake.problems:
         say(problem)
     if chosen.json:
@@ -117,14 +117,22 @@ def _finish(chosen: argparse.Namespace, results: list[Result]) -> None:
         _write_pages(chosen.html, results)
 
 
-def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submission: Submission) -> None:
-    from grader.report.terminal.console import show
+def _show(
+    chosen: argparse.Namespace,
+    checks: int | None,
+    result: Result,
+    submission: Submission,
+    *,
+    again: bool = False,
+) -> int:
+    """Show a report; gives how many lines of the window it fills, where someone watches one."""
+    from grader.report.terminal.console import height, show
     from grader.report.terminal.submission import check_line, check_report
 
     terminal = console()
     if chosen.quiet:
         terminal.print(check_line(result), soft_wrap=True)
-        return
+        return 0
     # What only a platform's download calls so is no file that the student has.
     words = check_command(chosen, submission.file or _here(submission))
     report = check_report(
@@ -133,8 +141,10 @@ def _show(chosen: argparse.Namespace, checks: int | None, result: Result, submis
         source=submission.source or "",
         command=" ".join(map(_quoted, words)),
         checks=checks,
+        again=again,
     )
     show(terminal, report)
+    return height(terminal, report) if chosen.watch and terminal.is_terminal else 0
 
 
 def _quoted(word: str) -> str:

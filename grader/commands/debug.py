@@ -46,23 +46,26 @@ def debug(pack: Pack, chosen: argparse.Namespace) -> int:
     case = _case(pack, chosen)
     submission = _submission(pack, chosen)
     hook = _other_debugger()
+    streams = _Streams()
     with _placed(submission, chosen.paths[0]) as (path, folders):
         program = _Program(submission, path, folders)
-        entry = program.load(pack.exercise.entry)
+        with streams.kept():
+            entry = program.load(pack.exercise.entry, streams)
         if entry is None:
             return LESS_THAN_FULL
         print(
             f"{case.id}: {pack.exercise.entry} of {submission.filename} runs in plain Python here,\n"
             "without the sandbox, so only debug what you wrote yourself or trust."
         )
-        stepping = _Stepping(entry, program.own, pack, case, hook)
+        stepping = _Stepping(entry, program.own, pack, case, hook, streams)
         cells = [f"{part.name} at {part.first}" for part in submission.parts if part.kind == CELL]
         if cells:
             print(f"Its cells begin at these lines of {path.name}: {', '.join(cells)}.")
         print(stepping.hint)
         from grader.exercise.rehearsal import rehearse
 
-        steps = {name: rehearse(stepping, block, pack.plans[name]) for name, block in pack.blocks.items()}
+        with streams.kept():
+            steps = {name: rehearse(stepping, block, pack.plans[name]) for name, block in pack.blocks.items()}
         if stepping.left:
             print(f"left before the end; {case.id} is not judged")
             return OK
@@ -154,6 +157,48 @@ def _pieces(submission: Submission) -> list[Piece]:
     return cut(submission.source, sorted(map(asdict, submission.parts), key=lambda part: part["first"]))
 
 
+class _Streams:
+    """Standard input, output and error as they were; a submission may replace or close them."""
+
+    def __init__(self) -> None:
+        self._streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr")}
+
+    def restore(self) -> None:
+        """Put them back."""
+        for name, stream in self._streams.items():
+            if stream is not None and stream.closed:
+                # Python leaves the terminal itself open.
+                number = ("stdin", "stdout", "stderr").index(name)
+                self._streams[name] = open(  # noqa: SIM115
+                    number,
+                    "r" if number == 0 else "w",
+                    encoding=stream.encoding,
+                    errors=stream.errors,
+                    closefd=False,
+                )
+            setattr(sys, name, self._streams[name])
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Put them back at the end."""
+        try:
+            yield
+        finally:
+            self.restore()
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """Within it they are there; then again what the submission has put in their place."""
+        others = {name: getattr(sys, name) for name in self._streams}
+        self.restore()
+        try:
+            yield
+        finally:
+            for name, other in others.items():
+                if other is None or not other.closed:
+                    setattr(sys, name, other)
+
+
 class _Program:
     """The submission's module, run as it is when it is graded."""
 
@@ -163,7 +208,7 @@ class _Program:
         # What is installed goes before a file of the same name, as in grading.
         sys.path += [str(folder) for folder in folders]
 
-    def load(self, entry: str) -> Callable[..., Any] | None:
+    def load(self, entry: str, streams: _Streams) -> Callable[..., Any] | None:
         """The entry point; None, and said why, when the module does not define it or can't be run."""
         pieces = _pieces(self._submission)
         compile_all(pieces, str(self._path))
@@ -182,12 +227,14 @@ class _Program:
                 assert piece.code is not None
                 exec(piece.code, module.__dict__)
             except (Exception, SystemExit) as error:
-                self._tell(error, piece)
+                with streams.shown():
+                    self._tell(error, piece)
                 if piece.kind != CELL:
                     return None
         found: Callable[..., Any] | None = module.__dict__.get(entry)
         if not callable(found):
             what = "does not define" if found is None else "has no function under the name"
+            streams.restore()
             print(f"{self._submission.filename} {what} {entry}")
             return None
         return found
@@ -215,17 +262,24 @@ class _Program:
 class _Debugger(pdb.Pdb):
     """pdb that knows the expected answer, and begins in a frame that it is given."""
 
-    def __init__(self, expected: Callable[[], RenderableType]) -> None:
+    def __init__(self, expected: Callable[[], RenderableType], streams: _Streams) -> None:
         # Where a call of the student's returns to is none of her code.
         super().__init__(skip=["grader.*"])
         self.quitting = False
         self._expected = expected
+        self._streams = streams
 
     def begin(self, frame: FrameType) -> Any:
         """Stop at the first line of a frame that is about to run; its callers are not stepped into."""
         self.reset()
         sys.settrace(self.trace_dispatch)
         return self.trace_dispatch(frame, "call", None)
+
+    def interaction(self, frame: FrameType | None, traceback: TracebackType | None) -> None:
+        """Talk to the user, whatever the submission has made of standard output."""
+        with self._streams.shown():
+            self.stdout = sys.stdout
+            super().interaction(frame, traceback)
 
     def look(self, frames: TracebackType) -> None:
         """Let the user look at what raised an exception."""
@@ -283,11 +337,13 @@ class _Stepping:
         pack: Pack,
         case: PackCase,
         hook: Callable[..., Any] | None,
+        streams: _Streams,
     ) -> None:
         self._entry = entry
         self._own = own
         self._hook = hook
-        self._debugger = _Debugger(lambda: _expected(pack, case))
+        self._streams = streams
+        self._debugger = _Debugger(lambda: _expected(pack, case), streams)
         plan = pack.plans[case.visibility]
         self._calls = sum(not isinstance(plan[step], int) for step in case.steps)
         self._call = 0
@@ -301,7 +357,7 @@ class _Stepping:
             raise bdb.BdbQuit
         self._call += 1
         if self._calls > 1:
-            print(f"call {self._call} of {self._calls}")
+            self._say(f"call {self._call} of {self._calls}")
         try:
             return self._run(arguments)
         except bdb.BdbQuit:
@@ -323,14 +379,19 @@ class _Stepping:
             frames = self._frames(error)
             if self._debugger.left or isinstance(error, bdb.BdbQuit) or frames is None:
                 raise
-            print(f"{''.join(traceback.format_exception_only(error)).rstrip()}\nThis is where it was raised.")
+            said = "".join(traceback.format_exception_only(error)).rstrip()
+            self._say(f"{said}\nThis is where it was raised.")
             self._raised = True
             self._debugger.look(frames)
             raise
         finally:
             sys.settrace(None)
             if not self._entered:
-                print("None of your Python lines ran in this call, so there was nowhere to stop.")
+                self._say("None of your Python lines ran in this call, so there was nowhere to stop.")
+
+    def _say(self, text: str) -> None:
+        with self._streams.shown():
+            print(text)
 
     def _watch(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event != "call" or not self._own(frame.f_code.co_filename):
@@ -339,11 +400,20 @@ class _Stepping:
         return self._debugger.begin(frame)
 
     def _frames(self, error: BaseException) -> TracebackType | None:
-        """The exception's frames from the first of the student's on."""
+        """The exception's frames from the first of the student's on, without those of a debugger below it."""
         frames = error.__traceback__
         while frames is not None and not self._own(frames.tb_frame.f_code.co_filename):
             frames = frames.tb_next
-        return frames
+        kept = []
+        # Where a recursion is too deep, it may be the debugger that could not be called any more.
+        while frames is not None and frames.tb_frame.f_globals.get("__name__") not in ("bdb", __name__):
+            kept.append(frames)
+            frames = frames.tb_next
+        for one in reversed(kept):
+            frames = TracebackType(
+                frames if one is not kept[-1] else None, one.tb_frame, one.tb_lasti, one.tb_lineno
+            )
+        return frames if kept else None
 
 
 # --- what comes out ---------------------------------------------------------------------------------

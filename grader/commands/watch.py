@@ -65,14 +65,14 @@ class Watch:
     Args:
         collect: Gives what is there now.
         grade: Gives the record of a submission.
-        show: Shows a record.
+        show: Shows a record; gives how many lines of the window that took.
         finished: Gets the newest record of every submission after each round.
     """
 
     chosen: argparse.Namespace
     collect: Callable[[], Intake]
     grade: Callable[[Submission], Result]
-    show: Callable[[Result, Submission], None]
+    show: Callable[[Result, Submission], int]
     finished: Callable[[list[Result]], None]
     _seen: dict[str, _Seen] = field(default_factory=dict)
     _problems: tuple[str, ...] | None = None
@@ -115,14 +115,16 @@ class Watch:
             return submissions
         self._problems = problems
         self._begin(anew, first=first)
+        lines = 0
         for number, submission in enumerate(anew):
             if number:
                 console().print()
-            self._check(submission)
+            lines += self._check(submission) + 1
+        self._close([self._seen[s.id].result for s in anew], lines)
         if not anew and not problems:
             # What was in the way is gone, and what was checked before holds again: it needs no second run.
-            for submission in submissions:
-                self.show(self._seen[submission.id].result, submission)
+            lines = sum(self.show(self._seen[s.id].result, s) for s in submissions)
+            self._close([self._seen[s.id].result for s in submissions], lines)
         for problem in problems:
             say(problem)
         if anew:
@@ -146,23 +148,41 @@ class Watch:
             names = ", ".join(submission.filename for submission in anew)
             terminal.print(f"{time.strftime('%H:%M:%S')}  {names} changed", markup=False)
 
-    def _check(self, submission: Submission) -> None:
-        from grader.report.terminal.console import show
+    def _check(self, submission: Submission) -> int:
+        """Check one; gives how many lines of the window are filled with it."""
+        from grader.report.terminal.console import height, show
         from grader.report.terminal.since import JUDGED, since, since_report
 
         result = self.grade(submission)
         known = self._seen.get(submission.id)
         judged = result if result.status in JUDGED else known.judged if known is not None else None
-        self.show(result, submission)
+        lines = self.show(result, submission)
         if known is not None and not self.chosen.quiet:
             terminal = console()
             terminal.print()
             if result.status in JUDGED and known.result.status not in JUDGED and known.judged is not None:
                 # A file that could not be loaded in between says nothing of the checks.
-                show(terminal, since_report(since(known.judged, result), "the last run that got so far"))
+                told = since_report(since(known.judged, result), "the last run that got so far")
             else:
-                show(terminal, since_report(since(known.result, result)))
+                told = since_report(since(known.result, result))
+            show(terminal, told)
+            lines += height(terminal, told) + 1
         self._seen[submission.id] = _Seen(_content(submission), result, judged)
+        return lines
+
+    def _close(self, results: Sequence[Result], lines: int) -> None:
+        """Say what matters of reports that run out of the window below them: nobody scrolls at every save."""
+        from grader.report.terminal.console import show
+        from grader.report.terminal.since import closing
+
+        terminal = console()
+        if not results or self.chosen.quiet or not terminal.is_terminal:
+            return
+        # Below it stand what is in the way and what is watched.
+        room = terminal.height - 2 - len(self._problems or ())
+        if lines > room - 1:
+            terminal.print()
+            show(terminal, closing(results, room - 1))
 
 
 def _content(submission: Submission) -> tuple[Any, ...]:
@@ -253,7 +273,7 @@ def watch_pack(
     chosen: argparse.Namespace,
     pack: Pack,
     grade: Callable[[Submission], Result],
-    show: Callable[[Result, Submission], None],
+    show: Callable[[Result, Submission], int],
     finished: Callable[[list[Result]], None],
 ) -> NoReturn:
     """Check the command's paths again and again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from grader.errors import GraderError
 from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray
@@ -24,7 +25,7 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
     public = [case.id for case in pack.cases if case.visibility == "public"]
     for name in cases:
         if name not in ids:
-            near = near_misses(name, public)
+            near = near_misses(name, public) or _meant(pack, name)
             hint = f"; did you mean {near[0]!r}?" if near else "; grader explain CLAUSE lists the ids"
             raise GraderError(f"no case {name!r} in {pack.exercise.name}{hint}")
     known = list(pack.exercise.clauses)
@@ -52,6 +53,15 @@ def select(pack: Pack, *, cases: Sequence[str], clauses: Sequence[str]) -> Pack:
     }
     part.__dict__["known"] = replace(pack.known, phases=phases)
     return part
+
+
+def _meant(pack: Pack, name: str) -> list[str]:
+    """Ids of the public cases of that title, or that a pattern of a shell's names."""
+    public = [case for case in pack.cases if case.visibility == "public"]
+    title = name.casefold().rstrip(".")
+    return [case.id for case in public if case.title.casefold().rstrip(".") == title and title] or [
+        case.id for case in public if set(name) & set("*?[") and fnmatchcase(case.id, name)
+    ]
 
 
 def _copy_steps(pack: Pack, case: PackCase, builder: PhaseBuilder) -> list[int]:

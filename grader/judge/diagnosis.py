@@ -17,7 +17,7 @@ from grader.exercise.calls import PlacedArray
 from grader.exercise.fingerprints import is_half
 from grader.exercise.known import KnownMistake
 from grader.exercise.pack import Pack
-from grader.judge.failures import ended_in_arithmetic
+from grader.judge.failures import ended_in_arithmetic, says_all
 from grader.judge.lineup import Fit, Lineup
 from grader.outcomes import StepOutcome
 
@@ -80,8 +80,11 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
         return []
     # Chance and coarse numbers explain what no mistake of values does.
     blurred = [e for e in effects if e.told_by in ("unrepeatable", "half")]
-    fits = _best(pack, outcomes, refused, overwritten, partly=not blurred)
-    findings = [_finding(pack, fit) for fit in fits]
+    findings = []
+    # Of what is not written yet, or misspelled, the answers of the other calls say too little.
+    if not any(says_all(outcome) for steps in outcomes.values() for outcome in steps):
+        fits = _best(pack, outcomes, refused, overwritten, partly=not blurred)
+        findings = [_finding(pack, fit) for fit in fits]
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
         effects = [e for e in effects if e not in blurred]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from grader.exercise.calls import PlacedArray
@@ -114,9 +115,64 @@ LOADING: Mapping[str, Page] = {
     ),
 }
 
+_ORDER = "Python looks a name up when it gets to that line, so a file with a wrong one loads all the same."
+
+# Pages of exceptions whose message leaves nothing to look for; the causes are those of `call_cause`.
+RAISING: Mapping[str, Page] = {
+    "not_written": Page(
+        "The call ends at a raise NotImplementedError, which stands for code that is still to be written.",
+        "A starter has it so that the file loads before it does anything.",
+        "",
+        "Put your code in its place, and return the answer.",
+    ),
+    "other_arguments": Page(
+        "The function can't take the arguments that it is called with.",
+        "Every check calls it in the same way: by position, all arguments in the order of the statement.",
+        "",
+        "Give the function those parameters, in that order; others need a default value.",
+    ),
+    "unknown_name": Page(
+        "A name is used that has no value there.",
+        f"{_ORDER} A name that is given a value in only one branch has none after the other.",
+        "",
+        "Look at the spelling of the name in the line that is said; define or import it in the file that you "
+        "hand in, as nothing of a console or another notebook is there.",
+    ),
+    "unknown_attribute": Page(
+        "Something is asked for an attribute or a method that it does not have.",
+        f"{_ORDER} The arguments are numpy arrays, and arrays of numpy and of torch have other methods.",
+        "",
+        "Look at the spelling in the line that is said, and print the type of what stands before the dot.",
+    ),
+    "failed_import": Page(
+        "Something is imported that can't be had here.",
+        "Only the packages that the exercise allows are there, and the Python files that you hand in.",
+        "",
+        "Take the import out, and write what it was for with the packages that are allowed; hand a module of "
+        "your own in beside the file.",
+    ),
+    "waits_for_input": Page(
+        "The call asks for something to be typed.",
+        "Nobody sits at a keyboard when your function is called. All that it needs are its arguments.",
+        "",
+        'Take input() out, or put it under if __name__ == "__main__":.',
+    ),
+    "ends_program": Page(
+        "The call ends the whole program instead of returning.",
+        "Whoever calls a function waits for its answer, and exit() gives none.",
+        "",
+        "Return the answer. What is to run when the file is started as a program goes under "
+        'if __name__ == "__main__":.',
+    ),
+}
+
 
 def explain(
-    pack: Pack, cases: Sequence[CaseResult], told: Collection[str], left: Collection[str]
+    pack: Pack,
+    cases: Sequence[CaseResult],
+    told: Collection[str],
+    left: Collection[str],
+    causes: Mapping[str, str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """An entry for each verdict that is not about values.
 
@@ -125,19 +181,25 @@ def explain(
         cases: What was decided.
         told: Verdicts that a known mistake explains.
         left: Ids of cases that it leaves open all the same.
+        causes: By the id of a case that raised, which page of `RAISING` it has, if one.
     """
     found = []
     for verdict in TITLES:
         failed = [c for c in cases if c.verdict == verdict and (verdict not in told or c.id in left)]
         if failed:
-            found.append(entry(verdict, failed[0].clause, _message(pack, cases, failed)))
+            # The page of what the message says; an exact one is about no clause.
+            shown = next((c.id for c in failed if c.visibility == "public"), "")
+            cause = causes.get(shown, "") if verdict == "raised" else ""
+            clause = "" if cause else failed[0].clause
+            found.append(entry(verdict, clause, _message(pack, cases, failed), cause))
     return found
 
 
 def entry(verdict: str, clause: str, message: str, cause: str = "") -> dict[str, Any]:
-    """An explanation as the Result record holds it; ``cause`` names a page of `LOADING`."""
+    """An explanation as the Result record holds it; ``cause`` names a page of `LOADING` or `RAISING`."""
     title = TITLES[verdict]
-    page = {"id": verdict, "title": title, "clause": clause, **vars(LOADING.get(cause) or PAGES[verdict])}
+    told = LOADING.get(cause) or RAISING.get(cause) or PAGES[verdict]
+    page = {"id": verdict, "title": title, "clause": clause, **vars(told)}
     return {
         "ids": [verdict],
         "title": title,

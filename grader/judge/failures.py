@@ -31,6 +31,15 @@ PLAIN = Positions()
 # What Python's own numbers raise where an array holds NaN or infinity.
 _ARITHMETIC = frozenset({"ZeroDivisionError", "OverflowError", "FloatingPointError"})
 
+_CAUSES: Mapping[str, str] = {
+    "NotImplementedError": "not_written",
+    "NameError": "unknown_name",
+    "AttributeError": "unknown_attribute",
+    "ImportError": "failed_import",
+    "EOFError": "waits_for_input",
+    "SystemExit": "ends_program",
+}
+
 
 def ended_in_arithmetic(outcome: StepOutcome) -> bool:
     """Whether a call ended in arithmetic that has no answer."""
@@ -102,6 +111,33 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
         # Most of all in a starter that nobody has touched yet.
         return f"It raised {failure.type}{at}{said}. It is not written yet; put your code there."
     return f"It raised {failure.type}{at}{said}."
+
+
+def call_cause(outcome: StepOutcome) -> str:
+    """Which page a call's exception has of its own in `grader.judge.explanations`; empty for none.
+
+    These are exceptions whose message says exactly what is wrong.
+    """
+    failure = outcome.failure
+    if outcome.state != "raised" or failure is None:
+        return ""
+    if failure.type == "TypeError" and not failure.frames:
+        return "other_arguments"
+    for name in (failure.type, *failure.bases):
+        if name in _CAUSES:
+            return _CAUSES[name]
+    return ""
+
+
+def says_all(outcome: StepOutcome) -> bool:
+    """Whether a call ended in an exception that no known mistake explains, as it says itself what is wrong.
+
+    A local name without a value, or an attribute of something that is not there, may come of a mistake.
+    """
+    cause, failure = call_cause(outcome), outcome.failure
+    if cause == "unknown_attribute":
+        return failure is not None and failure.message.startswith("module ")
+    return bool(cause) and failure is not None and failure.type != "UnboundLocalError"
 
 
 def _capital(text: str) -> str:

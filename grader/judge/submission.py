@@ -13,7 +13,7 @@ from grader.judge.cases import judge_case
 from grader.judge.details import case_details, file_named
 from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
-from grader.judge.failures import load_cause, load_failure, load_message, load_notes
+from grader.judge.failures import call_cause, load_cause, load_failure, load_message, load_notes, says_all
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
@@ -136,7 +136,8 @@ def judge(context: Context, execution: Execution) -> Result:
         result, left = _with_diagnosis(pack, result, execution)
     except Exception as error:
         result = undiagnosed(result, error)
-    cases = _with_details(context, execution, _with_hints(result, left), changed)
+    hinted = _with_hints(result, left, _causes(pack, execution)[1])
+    cases = _with_details(context, execution, hinted, changed)
     if context.prints:
         cases = tuple([_with_prints(pack, case, execution) for case in cases])
     result = replace(result, cases=cases)
@@ -163,10 +164,15 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> tuple[R
     records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
     told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
     left = frozenset.intersection(*(f.left for f in by_values)) if by_values else frozenset()
-    explained = explain(pack, result.cases, told, left)
+    causes, exact = _causes(pack, execution)
+    # What an exception says of itself no known mistake has told.
+    explained = explain(pack, result.cases, told, left | exact, causes)
     open_values = [c for c in result.cases if c.verdict in ("wrong_value", "relation_violated")]
     # Chance and half precision explain wrong values; what happens to arguments does not.
     values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
+    # What is not written yet, or misspelled, comes first; that no mistake was found beside it says nothing.
+    if any(c.visibility == "public" and c.id in exact for c in result.cases):
+        open_values = []
     undiagnosed = NOTHING_FITS if open_values and pack.known.mistakes and not values_told else ""
     partly = any(f.partly for f in findings)
     if partly:
@@ -200,6 +206,21 @@ def _rest_unknown(cases: Sequence[CaseResult]) -> str:
     *first, last = [*shown, f"{more} more"] if more else shown
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"No known mistake was found to explain the rest, which {listed} {'show' if first else 'shows'}."
+
+
+def _causes(pack: Pack, execution: Execution) -> tuple[dict[str, str], frozenset[str]]:
+    """The cause of the first call that gave no answer, by the id of its case; the ids where that says all."""
+    found, exact = {}, set()
+    for case in pack.cases:
+        steps = execution.steps.get(case.visibility)
+        if steps is not None:
+            ended = next((steps[step] for step in case.steps if steps[step].state != "returned"), None)
+            cause = call_cause(ended) if ended is not None else ""
+            if ended is not None and cause:
+                found[case.id] = cause
+                if says_all(ended):
+                    exact.add(case.id)
+    return found, frozenset(exact)
 
 
 def not_loadable(context: Context, message: str) -> Result:
@@ -285,15 +306,17 @@ def _judge_cases(
     return tuple(results)
 
 
-def _with_hints(result: Result, left: Collection[str]) -> Result:
+def _with_hints(result: Result, left: Collection[str], exact: Collection[str]) -> Result:
     """The result with those hints alone that can help.
 
-    A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, and
-    where calls of several clauses give no answer that could be compared, it leads astray.
+    A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, where
+    an exception says itself what is wrong, and where calls of several clauses give no answer that could be
+    compared, it leads astray.
 
     Args:
         result: The record.
         left: Ids of cases that the mistakes which are known leave open.
+        exact: Ids of cases in which an exception says all.
     """
     failed = [c for c in result.cases if c.failed]
     told = bool(result.diagnoses) and (bool(left) or not result.undiagnosed)
@@ -301,6 +324,8 @@ def _with_hints(result: Result, left: Collection[str]) -> Result:
     several = len({c.clause for c in failed if c.verdict in NOT_COMPARED}) > 2
 
     def helps(case: CaseResult) -> bool:
+        if case.id in exact:
+            return False
         if clauses:
             return case.clause in clauses or case.id in left
         return not (several and case.verdict in NOT_COMPARED)

@@ -1,4 +1,4 @@
-"""What a pack has to say about a clause, a case, a known mistake, a rule of the policy, or a verdict.
+"""What a pack has to say about a clause, a case, a known mistake, a rule of the policy, a verdict, or a term.
 
 A topic is plain data: ``kind``, ``id``, ``title``, and what its kind has. Mistakes, rules and verdicts have
 the four sections of a page: ``what``, ``why``, ``looks``, ``instead``; those that are not there are empty.
@@ -20,8 +20,9 @@ from grader.exercise.pack import Pack, PackCase
 from grader.exercise.pages import Page
 from grader.judge.details import MAX_SHOWN, describe_input, plain
 from grader.judge.explanations import PAGES, TITLES
+from grader.judge.terms import TERMS, VERDICT_WORDS
 
-KINDS = ("clause", "case", "mistake", "rule", "verdict")
+KINDS = ("clause", "case", "mistake", "rule", "verdict", "term")
 
 # The verdicts that no diagnosis explains, in the same form.
 OTHER_VERDICTS: Mapping[str, tuple[str, Page]] = {
@@ -69,13 +70,16 @@ OTHER_VERDICTS: Mapping[str, tuple[str, Page]] = {
     ),
 }
 
+# What stands for all topics of a kind.
+_WHOLE = ("rules", "clauses", "verdicts")
 NO_PAGE = "What the exercise asks for is left to a helper of a library."
 
 Topic = dict[str, Any]
 
 
 def find(pack: Pack, name: str) -> list[Topic]:
-    """The topics of a name: an id, or a title in any case; mostly one, as names of kinds may coincide.
+    """The topics of a name: an id, a title in any case, or another word for it; mostly one, as names of kinds
+    may coincide.
 
     Raises:
         GraderError: There is none; the message names near ones.
@@ -84,6 +88,7 @@ def find(pack: Pack, name: str) -> list[Topic]:
     wanted = _folded(name)
     ids = {key for key in names if _folded(key[1]) == wanted}
     found = ids or {key for key, title in names.items() if title and _folded(title) == wanted}
+    found = found or {key for key in (_words().get(wanted),) if key in names}
     if not found:
         raise GraderError(f"nothing is called {name!r} in {pack.exercise.name}{_near(pack, name, names)}")
     return [_topic(pack, *key) for key in names if key in found]
@@ -108,7 +113,14 @@ def _names(pack: Pack) -> dict[tuple[str, str], str]:
     names |= {("mistake", one.id): one.title for one in _mistakes(pack)}
     names |= {("rule", rule["id"]): rule["title"] for rule in _rules(pack)}
     names |= {("verdict", name): title for name, title in TITLES.items()}
-    return names | {("verdict", name): title for name, (title, _) in OTHER_VERDICTS.items()}
+    names |= {("verdict", name): title for name, (title, _) in OTHER_VERDICTS.items()}
+    return names | {("term", name): term.title for name, term in TERMS.items()}
+
+
+def _words() -> dict[str, tuple[str, str]]:
+    """Other words for terms and verdicts, with what they stand for."""
+    terms = {word: ("term", name) for name, term in TERMS.items() for word in term.also}
+    return terms | {word: ("verdict", name) for word, name in VERDICT_WORDS.items()}
 
 
 def _folded(name: str) -> str:
@@ -121,6 +133,9 @@ def _near(pack: Pack, name: str, names: Mapping[tuple[str, str], str]) -> str:
     shown = {key: title for key, title in names.items() if key[0] != "case" or key[1] not in hidden}
     folded = _folded(name)
     near = list(dict.fromkeys(near_misses(folded, [one for _, one in shown])))
+    if not near:
+        words = _words()
+        near = [words[word][1] for word in near_misses(folded, list(words)) if words[word] in names]
     if not near:
         titles = {_folded(title): one for (_, one), title in shown.items() if title}
         near = [titles[t] for t in difflib.get_close_matches(folded, list(titles), n=3, cutoff=0.7)]
@@ -140,6 +155,8 @@ def _topic(pack: Pack, kind: str, name: str) -> Topic:
         return _mistake(pack, next(one for one in _mistakes(pack) if one.id == name))
     if kind == "rule":
         return _rule(pack, next(rule for rule in _rules(pack) if rule["id"] == name))
+    if kind == "term":
+        return _term(pack, name)
     title, page = (TITLES[name], PAGES[name]) if name in TITLES else OTHER_VERDICTS[name]
     return {"kind": "verdict", "id": name, "title": title, **vars(page)}
 
@@ -156,6 +173,27 @@ def _clause(pack: Pack, name: str) -> Topic:
         "cases": [_named(c.id, c.title) for c in cases if c.visibility == "public"],
         "hidden": sum(case.visibility == "hidden" for case in cases),
         "mistakes": [_named(m.id, m.title) for m in _mistakes(pack) if m.clause == name],
+    }
+
+
+def _term(pack: Pack, name: str) -> Topic:
+    term = TERMS[name]
+    names = _names(pack)
+    see = []
+    for word in term.see:
+        kind = word[:-1] if word in _WHOLE else ""
+        see += [
+            _named(one, title)
+            for (of, one), title in names.items()
+            if (of == kind if kind else one == word and of in ("term", "verdict"))
+        ]
+    return {
+        "kind": "term",
+        "id": name,
+        "title": term.title,
+        "what": term.what,
+        "looks": term.looks,
+        "see": see,
     }
 
 

@@ -6,7 +6,8 @@ this version is passed over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,11 @@ from grader.result import Result
 
 MAX_DIAGNOSES = 10
 
+# What a diagnosis says of itself, and how it is said of several; and how it names the others.
+_OF_EACH = {"This explains ": "Each explains ", "These two together explain ": "Each pair explains "}
+_OTHERS = re.compile(r"; the cases can't tell it from [\w ]{1,40}\.\Z")
+_SENTENCE = re.compile(r"[A-Z][a-z']+ \w")
+
 
 class MistakePage(NamedTuple):
     """What there is to read about a mistake.
@@ -23,7 +29,7 @@ class MistakePage(NamedTuple):
     Attributes:
         clause: The clause's title.
         what, why: Prose.
-        looks, instead: Lines of code; empty for some.
+        looks, instead: Mostly lines of code, else a sentence (`is_prose`); empty for some.
     """
 
     id: str
@@ -105,12 +111,14 @@ class Advice:
 
     Attributes:
         alternatives: Explanations of the answers; of several one holds.
+        choice: Where there are several, that they are, and what holds of all of them.
         others: What holds beside that.
         undiagnosed: What is said when nothing explains the answers.
         clause: Title of the clause that holds least.
     """
 
     alternatives: tuple[Diagnosis, ...]
+    choice: str
     others: tuple[Diagnosis, ...]
     undiagnosed: str
     clause: str
@@ -126,8 +134,10 @@ def read_advice(result: Result) -> Advice | None:
     clauses = titles if isinstance(titles, Mapping) else {}
     found = [d for d in result.diagnoses[:MAX_DIAGNOSES] if isinstance(d, Mapping)]
     broken = result.broken_clauses()
+    alternatives, choice = _one_of([_diagnosis(d, clauses) for d in found if d.get("of")])
     advice = Advice(
-        alternatives=tuple(_diagnosis(d, clauses) for d in found if d.get("of")),
+        alternatives=tuple(alternatives),
+        choice=choice,
         others=tuple(_diagnosis(d, clauses) for d in found if not d.get("of")),
         undiagnosed=result.undiagnosed if isinstance(result.undiagnosed, str) else "",
         clause=str(clauses.get(broken[0], broken[0])) if broken else "",
@@ -136,6 +146,44 @@ def read_advice(result: Result) -> Advice | None:
     )
     empty = not (advice.alternatives or advice.others or advice.undiagnosed)
     return None if empty and advice.example is None and advice.influence is None else advice
+
+
+def _one_of(found: Sequence[Diagnosis]) -> tuple[Sequence[Diagnosis], str]:
+    """Explanations of which one holds, and what is said of them together, so that none of them repeats it."""
+    if len(found) < 2:
+        return found, ""
+    # Each says after a semicolon that there are others.
+    said = [_OTHERS.sub(".", one.message) for one in found]
+    choice = f"One of these {len(found)}; the checks can't tell which."
+    for alone, every in _OF_EACH.items():
+        if len(set(said)) == 1 and said[0].startswith(alone):
+            told = f"{choice} {every}{said[0].removeprefix(alone)}"
+            return [one._replace(message="") for one in found], told
+    return [one._replace(message=text) for one, text in zip(found, said, strict=True)], choice
+
+
+def is_prose(text: str) -> bool:
+    """Whether a page's section is sentences, to be set as such; else it is code, whose lines are kept.
+
+    Example:
+        >>> is_prose("Return the answer."), is_prose("x = x.copy()"), is_prose("Model.run(x)")
+        (True, False, False)
+    """
+    stripped = text.strip()
+    return stripped.endswith(".") and _SENTENCE.match(stripped) is not None
+
+
+def sentence(text: str) -> str:
+    """The end of a sentence as one of its own.
+
+    Example:
+        >>> sentence("write the product with @"), sentence("Use @.")
+        ('Write the product with @.', 'Use @.')
+    """
+    told = " ".join(text.split())
+    begins = told.partition(" ")[0]
+    told = told[:1].upper() + told[1:] if begins.isalpha() and begins.islower() else told
+    return told if not told or told.endswith((".", "!", "?")) else f"{told}."
 
 
 def _text(data: Mapping[str, Any], key: str) -> str:

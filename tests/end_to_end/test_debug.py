@@ -297,3 +297,39 @@ def test_a_loop_without_end_is_interrupted_where_it_is(here: Path) -> None:
         here, (PROMPT, b"c\n"), (b"it has begun", b"\x03"), (PROMPT, b"p turns * 11\n"), (PROMPT, b"q\n")
     )
     assert status == 0 and "77" in screen and "left before the end" in screen, screen
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        "import io, sys\nsys.stdout, sys.stderr = io.StringIO(), io.StringIO()\n",
+        "import io, sys\nsys.stdin = io.StringIO()\n",
+    ],
+    ids=["output", "input"],
+)
+def test_a_file_that_replaces_standard_streams_can_be_debugged(here: Path, does: str) -> None:
+    (here / "ann.py").write_text(does + WRONG)
+    done = debugged("ann.py", "p x.shape\nc\n", *PACK, cwd=here)
+    assert done.status == 1 and WHERE in done.out and "(3, 4)" in done.out
+    assert "large_rows does not hold (wrong value)" in done.out
+    (here / "ann.py").write_text(does + "raise ValueError('said all the same')\n")
+    done = debugged("ann.py", "", *PACK, cwd=here)
+    assert done.status == 1 and "ValueError: said all the same" in done.out
+
+
+def test_a_call_that_closes_standard_output_is_judged_all_the_same(here: Path) -> None:
+    (here / "ann.py").write_text(
+        RIGHT.replace("    return", "    import sys\n    sys.stdout.close()\n    return")
+    )
+    done = debugged("ann.py", "n\nn\np x.shape\nc\n", *PACK, cwd=here)
+    assert done.status == 0 and "(3, 4)" in done.out and "large_rows holds" in done.out
+
+
+def test_a_recursion_without_end_is_shown_in_the_student_s_code(here: Path) -> None:
+    (here / "ann.py").write_text(
+        "def deeper(n):\n    return deeper(n + 1)\n\n\ndef row_scale(x, w, factor):\n    return deeper(0)\n"
+    )
+    done = debugged("ann.py", "c\np n > 50\nq\n", *PACK, cwd=here)
+    assert done.status == 1 and "RecursionError" in done.out
+    told = done.out.partition("This is where it was raised.\n")[2]
+    assert told.startswith(f"> {here / 'ann.py'}(") and "(Pdb) True\n" in told

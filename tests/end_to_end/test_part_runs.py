@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from handed_in import HIDDEN_ID, HIDDEN_VALUE
+from handed_in import HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE
 from support.commands import grader
 from support.small import RIGHT, WRONG
 
@@ -60,9 +60,14 @@ def test_unknown_names_are_answered_with_what_was_meant(home: Path, file: Path) 
     for option, name, meant in (("--clause", "prodct", "product"), ("--clause", "Separate row", "rows")):
         done = grader("check", file, option, name, "--exercise", "row_scale.pack", cwd=home)
         assert done.status == 2 and f"did you mean {meant!r}" in done.err
-    known = str(public(home, file)[0]["id"])
-    done = grader("check", file, "--case", known[:-1], "--exercise", "row_scale.pack", cwd=home)
-    assert done.status == 2 and f"did you mean {known!r}" in done.err
+    known = public(home, file)[0]
+    first = str(known["id"])
+    for name in (first[:-1], f"{first[:4]}*", str(known["title"]).upper()):
+        done = grader("check", file, "--case", name, "--exercise", "row_scale.pack", cwd=home)
+        assert done.status == 2 and f"did you mean {first!r}" in done.err
+    for name in ("*", f"{HIDDEN_ID[:3]}*", HIDDEN_TITLE):
+        done = grader("check", file, "--case", name, "--exercise", "row_scale.pack", cwd=home)
+        assert done.status == 2 and HIDDEN_ID not in done.err
 
 
 def test_with_a_students_pack_it_is_said_that_hidden_checks_were_not_run(home: Path, tmp_path: Path) -> None:

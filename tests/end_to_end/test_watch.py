@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -39,9 +40,9 @@ def save(path: Path, text: str) -> None:
 class Watching:
     """A running command and what it prints, into a pipe or at a terminal."""
 
-    def __init__(self, folder: Path, *arguments: str, terminal: bool = False) -> None:
+    def __init__(self, folder: Path, *arguments: str, terminal: bool = False, lines: int = 25) -> None:
         env = {k: v for k, v in os.environ.items() if k not in ("GRADER_ROOT", "NO_COLOR")}
-        env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "TERM": "xterm-256color"}
+        env |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "LINES": str(lines), "TERM": "xterm-256color"}
         self._reading, writing = pty.openpty() if terminal else os.pipe()
         command = [sys.executable, "-m", "grader", "check", *arguments, "--watch"]
         self.process = subprocess.Popen(
@@ -102,9 +103,9 @@ def watching(home: Path, tmp_path: Path) -> Iterator[Start]:
     """Starts the command in the test's own folder, with the exercise at hand."""
     started: list[Watching] = []
 
-    def start(*arguments: str, terminal: bool = False) -> Watching:
+    def start(*arguments: str, terminal: bool = False, lines: int = 25) -> Watching:
         exercise = ("--exercise", str(home / "row_scale.pack"))
-        started.append(Watching(tmp_path, *arguments, *exercise, terminal=terminal))
+        started.append(Watching(tmp_path, *arguments, *exercise, terminal=terminal, lines=lines))
         return started[-1]
 
     yield start
@@ -256,6 +257,57 @@ def test_a_terminal_is_cleared_before_a_run_but_not_before_the_first(watching: S
     assert told.count(CLEAR) == 1 and told.index(CLEAR) < told.index("ann.py changed")
     assert "✓ passed" in told.replace("\x1b[1;32m", "")
     assert run.interrupt()[0] == 130
+
+
+def test_an_impatient_second_interrupt_changes_nothing(watching: Start, tmp_path: Path) -> None:
+    file = tmp_path / "ann.py"
+    file.write_text(WRONG)
+    run = watching("ann.py", terminal=True)
+    run.upto()
+    save(file, RIGHT)
+    run.upto("ann.py changed")
+    os.killpg(run.process.pid, signal.SIGINT)
+    status, rest = run.interrupt()
+    assert status == 130 and "Traceback" not in rest and rest.endswith("grader: interrupted\n")
+
+
+def plain(text: str) -> str:
+    """Without the escapes of a terminal."""
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text)
+
+
+def test_what_matters_is_in_the_window_though_the_report_is_longer(watching: Start, tmp_path: Path) -> None:
+    file = tmp_path / "ann.py"
+    file.write_text(WRONG)
+    run = watching("ann.py", terminal=True, lines=18)
+    first = plain(run.upto()).splitlines()
+    assert len(first) > 18 and "ann  ✗ failed" in first[0]
+    (verdict,) = [line for line in first[-17:] if line.startswith("ann  ✗ failed")]
+    assert "points" in verdict
+    save(file, WRONG.replace("factor *", "2 * factor *"))
+    told = plain(run.upto()).splitlines()
+    assert len(told) > 18
+    for part in ("What changed since", "ann  ✗ failed"):
+        assert any(line.startswith(part) for line in told[-17:]), told
+    save(file, SYNTAX)
+    told = plain(run.upto()).splitlines()
+    assert "ann  ! not loadable" in told[-3] and told[-2].startswith("Line 4 is not valid Python")
+
+
+def test_of_several_long_reports_each_has_a_line_at_the_end(watching: Start, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    for name in ("ann", "bob", "cleo"):
+        (tmp_path / "class" / f"{name}.py").write_text(RIGHT if name == "ann" else WRONG)
+    run = watching("class", terminal=True, lines=20)
+    told = plain(run.upto()).splitlines()
+    statuses = [line.split("  ")[:2] for line in told[-4:-1]]
+    assert statuses == [["bob", "✗ failed"], ["cleo", "✗ failed"], ["ann", "✓ passed"]]
+
+
+def test_a_report_that_fits_the_window_is_not_repeated(watching: Start, tmp_path: Path) -> None:
+    (tmp_path / "ann.py").write_text(WRONG)
+    told = plain(watching("ann.py", terminal=True, lines=200).upto())
+    assert told.count("ann  ✗ failed") == 1
 
 
 @pytest.mark.parametrize("option", ["--json", "--snippet"])

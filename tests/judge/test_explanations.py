@@ -11,7 +11,7 @@ import pytest
 from support.known import row_scale
 
 from grader.exercise.pack import Pack, PackCase
-from grader.judge.explanations import PAGES, TITLES, entry, explain
+from grader.judge.explanations import PAGES, RAISING, TITLES, entry, explain
 from grader.judge.submission import Context, judge
 from grader.outcomes import Execution, Failure, LoadOutcome, StepOutcome
 from grader.result import CaseResult, Isolation, SubmissionInfo, Verdict
@@ -48,9 +48,9 @@ def test_every_verdict_that_is_not_about_values_has_a_page() -> None:
     assert set(TITLES) == set(PAGES) == (set(get_args(Verdict)) - set(VALUES)) | {"not_loadable"}
 
 
-@pytest.mark.parametrize("verdict", TITLES)
-def test_a_page_says_what_it_is_why_and_what_to_do(verdict: str) -> None:
-    page = PAGES[verdict]
+@pytest.mark.parametrize("name", [*TITLES, *RAISING])
+def test_a_page_says_what_it_is_why_and_what_to_do(name: str) -> None:
+    page = PAGES.get(name) or RAISING[name]
     assert page.what and page.why and page.instead
     for f in fields(page):
         text = getattr(page, f.name)
@@ -182,6 +182,86 @@ def test_a_record_explains_an_exception_with_where_it_happens(stepped: Pack) -> 
     )
 
 
+def raise_exactly(kind: str, x: Any) -> Any:
+    """Raises as the interpreter does."""
+    if kind == "unwritten":
+        raise NotImplementedError
+    if kind == "name":
+        return missing  # type: ignore[name-defined]  # noqa: F821
+    if kind == "local":
+        if x is None:
+            total = 1
+        return total
+    if kind == "attribute":
+        return np.sofmax(x)  # type: ignore[attr-defined]
+    if kind == "import":
+        import no_such_package_here  # type: ignore[import-not-found]
+
+        return no_such_package_here
+    if kind == "input":
+        raise EOFError("EOF when reading a line")
+    raise SystemExit(kind)
+
+
+EXACT = {
+    "unwritten": "not_written",
+    "name": "unknown_name",
+    "local": "unknown_name",
+    "attribute": "unknown_attribute",
+    "import": "failed_import",
+    "input": "waits_for_input",
+    "exit": "ends_program",
+}
+
+
+@pytest.mark.parametrize("kind", EXACT)
+def test_an_exception_that_says_all_has_a_page_of_its_own(stepped: Pack, kind: str) -> None:
+    result = judged(stepped, lambda x, w, k: raise_exactly(kind, x))
+    (told,) = result.diagnoses
+    (page,) = told["pages"]
+    assert page["what"] == RAISING[EXACT[kind]].what and page["instead"] == RAISING[EXACT[kind]].instead
+    assert told["clause"] == "", "it is about no clause"
+    assert result.undiagnosed == ""
+
+
+def test_a_function_with_other_parameters_has_a_page_of_its_own(stepped: Pack) -> None:
+    # No line of the student's ran.
+    failure = Failure("TypeError", "row_scale() takes 2 positional arguments but 3 were given")
+    steps = {
+        name: [StepOutcome("raised", failure=failure)] * len(s)
+        for name, s in outcomes_of(stepped, row_scale).items()
+    }
+    (told,) = judged(stepped, steps).diagnoses
+    assert told["pages"][0]["what"] == RAISING["other_arguments"].what
+
+
+def test_beside_what_is_not_written_yet_nothing_is_said_of_known_mistakes(stepped: Pack) -> None:
+    def half_written(x: Any, w: Any, k: Any) -> Any:
+        if k > 1:
+            raise NotImplementedError
+        return row_scale(x, w, k) * 0.9
+
+    def half_wrong(x: Any, w: Any, k: Any) -> Any:
+        return row_scale(x, w, k) * 0.9 if k == 1 else x[len(x)]
+
+    exact, other = judged(stepped, half_written), judged(stepped, half_wrong)
+    for result in (exact, other):
+        assert {"raised", "wrong_value"} <= {case.verdict for case in result.cases}
+    assert exact.undiagnosed == "" and other.undiagnosed.startswith("No known mistake")
+    assert [d["pages"][0]["what"] for d in other.diagnoses if d["ids"] == ["raised"]] == [
+        PAGES["raised"].what
+    ]
+
+
+def test_the_page_of_an_exception_tells_nothing_of_hidden_calls(stepped: Pack) -> None:
+    steps = outcomes_of(stepped, row_scale)
+    failure = Failure("NameError", "name 'secret' is not defined", (), ((3, "row_scale"),))
+    steps["hidden"] = [StepOutcome("raised", failure=failure) for _ in steps["hidden"]]
+    (told,) = [d for d in judged(stepped, steps).diagnoses if d["ids"] == ["raised"]]
+    assert told["message"] == "Only hidden checks show it."
+    assert told["pages"][0]["what"] == PAGES["raised"].what
+
+
 def test_a_file_that_can_not_be_loaded_is_explained(stepped: Pack) -> None:
     context = Context(
         stepped, SubmissionInfo("a", "A", ("a",), "a.py", "sha256:1"), Isolation("none", ("process",))
@@ -224,3 +304,47 @@ def test_answers_of_another_form_are_explained(stepped: Pack, answer: Any, verdi
     result = judged(stepped, lambda x, w, k: answer)
     assert verdict in [d["ids"][0] for d in result.diagnoses]
     assert result.undiagnosed == ""
+
+
+def test_no_known_mistake_explains_an_exception_that_says_all(stepped: Pack) -> None:
+    """A known mistake ends in an IndexError on an empty batch; a missing name there is another matter."""
+
+    def ends(error: Exception) -> Any:
+        def function(x: Any, w: Any, k: Any) -> Any:
+            if len(x) == 0:
+                raise error
+            return row_scale(x, w, k)
+
+        return [d["ids"][0] for d in judged(stepped, function).diagnoses]
+
+    assert ends(IndexError("index 0 is out of bounds")) == ["crash_when_empty"]
+    assert ends(UnboundLocalError("cannot access local variable 'row'")) == ["crash_when_empty"]
+    for error in (NameError("name 'rows' is not defined"), NotImplementedError(), ImportError("no")):
+        assert ends(error) == ["raised"]
+
+
+def test_no_mistake_is_named_beside_what_is_not_written_yet(stepped: Pack) -> None:
+    def function(x: Any, w: Any, k: Any) -> Any:
+        if k == 1:
+            raise NotImplementedError
+        return row_scale(x, w, 1)
+
+    result = judged(stepped, function)
+    assert "wrong_value" in [case.verdict for case in result.cases] and result.undiagnosed == ""
+    (raised,) = result.diagnoses
+    assert raised["ids"] == ["raised"]
+    assert raised["pages"][0]["what"] == RAISING["not_written"].what
+
+
+def test_a_hint_of_the_clause_is_left_out_where_an_exception_says_all(stepped: Pack) -> None:
+    failing = {}
+    for kind, error in (("exact", NotImplementedError()), ("other", IndexError("no"))):
+
+        def function(x: Any, w: Any, k: Any, error: Exception = error) -> Any:
+            if len(x) == 1:
+                raise error
+            return row_scale(x, w, k)
+
+        failing[kind] = {c.id: c.hint for c in judged(stepped, function).cases if c.verdict == "raised"}
+    assert failing["other"]["ones_row"] and not any(failing["exact"].values())
+    assert failing["exact"].keys() == failing["other"].keys()

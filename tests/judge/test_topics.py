@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from support.small import build
 from grader.errors import GraderError
 from grader.exercise.pack import Pack
 from grader.judge.explanations import PAGES
+from grader.judge.terms import TERMS, VERDICT_WORDS
 from grader.judge.topics import KINDS, OTHER_VERDICTS, caught, find, listing
+from grader.report import texts
 from grader.result import HIDDEN_MESSAGES
 from judge.answering import KNOWN, judged
 
@@ -157,9 +160,90 @@ def test_a_near_name_of_any_kind_is_told(stepped: Pack, name: str, near: str) ->
     assert near in str(raised.value).partition("did you mean")[2]
 
 
-@pytest.mark.parametrize("name", ["x_matter", "drawn_1", "drawn", "nothing at all", "", "?"])
+@pytest.mark.parametrize("name", ["x_matter", "drawn_1", "drawn_x", "nothing at all", "", "?"])
 def test_names_of_hidden_cases_are_not_told_to_someone_who_guesses(stepped: Pack, name: str) -> None:
     with pytest.raises(GraderError) as raised:
         find(stepped, name)
     told = str(raised.value).replace(repr(name), "")
     assert "x_matters" not in told and "drawn_0" not in told
+
+
+# What someone reads in a report and looks up, and the page that says what it is.
+LOOKED_UP = {
+    "policy": "policy",
+    "hidden": "hidden",
+    "Hidden checks": "hidden",
+    "public": "public",
+    "visible": "public",
+    "isolation": "isolation",
+    "full": "isolation",
+    "tolerance": "tolerance",
+    "clause": "clause",
+    "counterexample": "counterexample",
+    "small example": "counterexample",
+    "example": "counterexample",
+    "influence map": "influence_map",
+    "moves": "influence_map",
+    "adjustment": "adjustment",
+    "status": "status",
+    "failed": "failed",
+    "passed": "passed",
+    "not loadable": "not_loadable",
+    "grader fault": "grader_fault",
+    "not counted": "skipped",
+    "points": "score",
+    "drawn": "check",
+    "diagnosis": "mistake",
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_a_word_of_the_reports_has_a_page(stepped: Pack, student: Pack, name: str) -> None:
+    for pack in (stepped, student):
+        (topic,) = find(pack, name)
+        assert topic["id"] == LOOKED_UP[name] and topic["what"]
+
+
+@pytest.mark.parametrize("words", [texts.VERDICT_WORDS, texts.STATUS_WORDS], ids=["verdicts", "statuses"])
+def test_every_verdict_and_status_is_found_as_reports_write_it(
+    stepped: Pack, words: Mapping[str, str]
+) -> None:
+    for name, shown in words.items():
+        assert [topic["id"] for topic in find(stepped, shown)] == [name]
+        assert [topic["id"] for topic in find(stepped, name.replace("_", " "))] == [name]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("isolaton", "isolation"),
+        ("hiden", "hidden"),
+        ("influence mp", "influence_map"),
+        ("wrong valus", "wrong_value"),
+        ("small exampel", "counterexample"),
+    ],
+)
+def test_a_mistyped_word_of_the_reports_is_known(stepped: Pack, name: str, near: str) -> None:
+    with pytest.raises(GraderError, match=f"did you mean '{near}'"):
+        find(stepped, name)
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_term_leads_to_pages_that_are_there(stepped: Pack, name: str) -> None:
+    (topic,) = [t for t in find(stepped, name) if t["kind"] == "term"]
+    term = TERMS[name]
+    assert not term.see or topic["see"]
+    listed = {(t["id"], t["title"]) for t in listing(stepped)}
+    assert {(one["id"], one["title"]) for one in topic["see"]} <= listed
+    for word in term.see:
+        if word not in ("rules", "clauses", "verdicts"):
+            assert word in [one["id"] for one in topic["see"]]
+    for word in term.also:
+        assert word not in TERMS and word not in VERDICT_WORDS and word == word.lower()
+
+
+def test_a_name_of_the_exercise_goes_before_another_word_for_a_term(stepped: Pack) -> None:
+    clauses = {**stepped.exercise.clauses, "map": {"title": "The map", "text": "A map."}}
+    pack = replace(stepped, exercise=replace(stepped.exercise, clauses=clauses))
+    assert [topic["kind"] for topic in find(pack, "map")] == ["clause"]
+    assert [topic["id"] for topic in find(stepped, "map")] == ["influence_map"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, MistakePage, Step
+from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, MistakePage, Step, is_prose
 from grader.report.figures import number, plural
 from grader.report.markup.arrays import Matrix, shape_words, shown_array
 from grader.report.markup.heat import Scale, cells, common_scale, legend, numbers, scale_of
@@ -56,7 +56,7 @@ def advice_section(advice: Advice, room: Room, broken: Broken | None = None) -> 
     ]
     several = len(advice.alternatives) > 1
     if several:
-        parts.append(fill("<p>One of these %s; the checks can't tell which.</p>\n", len(advice.alternatives)))
+        parts.append(fill("<p>%s</p>\n", room.text(advice.choice, MAX_PROSE, least=120)))
     parts += [_diagnosis(d, room, folded=several) for d in advice.alternatives]
     if advice.alternatives and advice.others:
         parts.append(Markup("<p>Beside that:</p>\n"))
@@ -126,9 +126,15 @@ def _clause(title: str, room: Room) -> Markup:
 
 
 def _page(page: MistakePage, room: Room) -> Markup:
+    sections = [("What it does", page.what), ("Why it is wrong", page.why)]
+    examples = [("How it looks", page.looks)]
+    if is_prose(page.instead):
+        sections.append(("What to do", page.instead))
+    else:
+        examples.append(("What to write instead", page.instead))
     prose = [
         fill("<div><dt>%s</dt><dd>%s</dd></div>\n", label, _paragraphs(text, room))
-        for label, text in (("What it does", page.what), ("Why it is wrong", page.why))
+        for label, text in sections
         if text.strip()
     ]
     code = [
@@ -139,13 +145,13 @@ def _page(page: MistakePage, room: Room) -> Markup:
             label,
             room.text(text.strip("\n"), MAX_CODE, least=80),
         )
-        for label, text in (("How it looks", page.looks), ("What to write instead", page.instead))
+        for label, text in examples
         if text.strip()
     ]
     told = fill('<dl class="sides about">\n%s</dl>\n', joined(prose)) if prose else NONE
     if not code:
         return told
-    widest = max(map(len, [*page.looks.splitlines(), *page.instead.splitlines()]), default=0)
+    widest = max([len(line) for _, text in examples for line in text.splitlines()], default=0)
     stacked = " stacked" if widest > MAX_HALF else ""
     return told + fill('<div class="sides%s codes">\n%s</div>\n', stacked, joined(code))
 

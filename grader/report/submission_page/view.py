@@ -512,7 +512,7 @@ def _advice(result: Result, memo: Memo) -> Markup:
         advice = read_advice(result)
         broken = _broken(result)
         if advice is None and broken is not None:
-            advice = Advice((), (), "", broken.title, None, None)
+            advice = Advice((), "", (), "", broken.title, None, None)
         memo.advice = advice_section(advice, Room(ADVICE_BYTES), broken) if advice else Markup()
     return memo.advice
 

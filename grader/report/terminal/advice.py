@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from grader.listing import labelled
-from grader.report.advice import Advice, Diagnosis, Example, Given
+from grader.report.advice import Advice, Diagnosis, Example, Given, is_prose
 from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.terminal.matrices import side_by_side
 from grader.report.texts import clean, one_line
@@ -28,9 +28,8 @@ DIFFERENT = {MOVED: "█!", NO_ANSWER: "?!"}
 def advice_report(advice: Advice) -> RenderableType:
     """Mistakes, the small example and the maps, each in a few lines."""
     lines: list[RenderableType] = [Text("\nWhat to fix first", style="bold")]
-    several = len(advice.alternatives) > 1
-    if several:
-        lines.append(Text(f"One of these {len(advice.alternatives)}; the checks can't tell which."))
+    if advice.choice:
+        lines.append(Text(clean(advice.choice, 600)))
     # Code is worth its lines only where it is clear what is to be replaced.
     brief = sum(max(len(d.pages), 1) for d in advice.alternatives) > MAX_PAGES
     lines += [_diagnosis(d, brief) for d in advice.alternatives]
@@ -41,7 +40,8 @@ def advice_report(advice: Advice) -> RenderableType:
             lines.append(Text(f"What holds least: {one_line(advice.clause, 60)}."))
     rows: list[tuple[str, RenderableType]] = []
     if advice.example:
-        rows.append(("example", example_lines(advice.example)))
+        said = [d.message for d in (*advice.alternatives, *advice.others)]
+        rows.append(("example", example_lines(advice.example, said)))
     if advice.influence:
         rows.append(("moves", _Maps(advice.influence)))
     return Group(*lines, labelled(rows)) if rows else Group(*lines)
@@ -67,7 +67,8 @@ def _diagnosis(diagnosis: Diagnosis, brief: bool) -> RenderableType:
         if page.why.strip():
             rows.append(("why", Text(one_line(page.why, 600))))
         if page.instead.strip() and not brief:
-            rows.append(("instead", _code(page.instead)))
+            prose = is_prose(page.instead)
+            rows.append(("instead", Text(one_line(page.instead, 600)) if prose else _code(page.instead)))
         if rows:
             parts.append(labelled(rows))
     return Group(*parts)
@@ -87,12 +88,18 @@ def _code(text: str) -> Text:
 # --- The small example ----------------------------------------------------------------------------
 
 
-def example_lines(example: Example) -> RenderableType:
-    """Dims, arguments, answers, and the first step where the two ways part."""
+def example_lines(example: Example, said: Sequence[str] = ()) -> RenderableType:
+    """Dims, arguments, answers, and the first step where the two ways part.
+
+    Args:
+        example: What is shown.
+        said: Sentences that stand above; one that begins with the example's own is not said again.
+    """
     given = [_given(g) for g in example.given]
     parts: list[RenderableType] = [Text("\n".join(filter(None, [clean(example.dims, 300), *given])))]
     if example.message:
-        parts.append(Text(clean(example.message, 300)))
+        known = any(sentence.startswith(example.message) for sentence in said)
+        parts.append(Text("It ends as said above." if known else clean(example.message, 300)))
     both = {"obtained": example.answers.obtained, "expected": example.answers.expected}
     answers = {name: value for name, value in both.items() if value is not None}
     if answers:

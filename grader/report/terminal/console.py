@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 
@@ -55,6 +56,13 @@ def _trim(line: Iterable[Segment]) -> list[Segment]:
 def show(console: Console, content: RenderableType) -> None:
     """Print what one of these functions made; a line that is there to be copied is not cut to the window."""
     console.print(content, crop=False)
+
+
+def height(console: Console, content: RenderableType) -> int:
+    """How many lines of the window `show` fills with it; one that is not cut goes on in the next."""
+    width = max(console.width, 1)
+    lines = console.render_lines(content, pad=False)
+    return sum(max(1, math.ceil(Segment.get_line_length(line) / width)) for line in lines)
 
 
 def console(*, stderr: bool = False) -> Console:

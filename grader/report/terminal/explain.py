@@ -1,4 +1,4 @@
-"""What ``grader explain`` shows: the page of a clause, a case, a known mistake, a rule or a verdict."""
+"""What ``grader explain`` shows: the page of a clause, a case, a mistake, a rule, a verdict or a term."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from grader.listing import Listing, labelled
-from grader.report.advice import read_example
+from grader.report.advice import is_prose, read_example, sentence
 from grader.report.figures import plural, points
 from grader.report.terminal.advice import example_lines
 from grader.report.terminal.console import Trimmed
@@ -32,6 +32,7 @@ VERDICT_SECTIONS = (
     ("looks", "How it looks"),
     ("instead", "What to do"),
 )
+TERM_SECTIONS = (("what", "What it means"), ("looks", "In reports"))
 EFFECTS = {
     "no_points": "Using one costs all points.",
     "deduct": "Using one costs {} points.",
@@ -67,7 +68,11 @@ def overview(exercise: str, title: str, topics: Sequence[Topic]) -> RenderableTy
         clauses.append([_headline(clause["id"], clause["title"]), *[Text(str(count)) for count in counts]])
     rows = [
         (label, Text(", ".join(one_line(topic["id"], 80) for topic in of(kind))))
-        for kind, label in (("rule", "rules of the policy"), ("verdict", "verdicts"))
+        for kind, label in (
+            ("rule", "rules of the policy"),
+            ("verdict", "verdicts"),
+            ("term", "words of reports"),
+        )
         if of(kind)
     ]
     return Trimmed(
@@ -117,7 +122,7 @@ def _sections(topic: Topic, sections: Sequence[tuple[str, str]]) -> list[Rendera
     for key, heading in sections:
         text = topic[key].strip("\n")
         if text.strip():
-            prose = key in ("what", "why")
+            prose = key in ("what", "why") or is_prose(text)
             shown = one_line(text, 2_000) if prose else clean(text, 4_000)
             parts += [Text(heading, style="bold"), Padding(Text(shown), (0, 0, 0, 2))]
     return parts
@@ -210,10 +215,12 @@ def _rule(topic: Topic, command: str) -> list[RenderableType]:
     ((effect, amount),) = topic["effect"].items()
     names = ", ".join(one_line(name, 200) for name in topic["names"])
     methods = ", ".join(one_line(name, 200) for name in topic["methods"])
+    # A rule tells it as the end of a sentence.
+    told = {**topic, "instead": sentence(topic["instead"])}
     return [
         _headline(topic["id"], topic["title"]),
         Text(f"rule of the policy. {EFFECTS[effect].format(points(amount))}", style="dim"),
-        *_sections(topic, SECTIONS),
+        *_sections(told, SECTIONS),
         _rows(
             [
                 ("names", Text(f"{names} (* stands for anything)" if "*" in names else names)),
@@ -231,4 +238,23 @@ def _verdict(topic: Topic, command: str) -> list[RenderableType]:
     ]
 
 
-_PAGES = {"clause": _clause, "case": _case, "mistake": _mistake, "rule": _rule, "verdict": _verdict}
+def _term(topic: Topic, command: str) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        _headline(topic["id"], topic["title"]),
+        Text("word of the reports", style="dim"),
+        *_sections(topic, TERM_SECTIONS),
+    ]
+    if topic["see"]:
+        parts.append(Text("These have pages too", style="bold"))
+        parts.append(Padding(_listed(topic["see"], len(topic["see"])), (0, 0, 0, 2)))
+    return parts
+
+
+_PAGES = {
+    "clause": _clause,
+    "case": _case,
+    "mistake": _mistake,
+    "rule": _rule,
+    "verdict": _verdict,
+    "term": _term,
+}

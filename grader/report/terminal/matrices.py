@@ -17,6 +17,11 @@ from grader.report.values import differing, shape_of
 MAX_ROWS = 8
 MAX_COLUMNS = 6
 MAX_SLICES = 2
+# Blanks between columns (a table of Rich's has them), and between matrices beside each other.
+BETWEEN = 2
+APART = 4
+# Stands for columns or rows that are left out.
+MORE = "…"
 
 
 def cell(value: Any) -> str:
@@ -24,47 +29,77 @@ def cell(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else number(value)
 
 
-def _matrix(title: str, matrix: Any) -> Table | None:
+class _Matrix:
+    """A matrix, a row of numbers or a number below its title; as many columns as there is room for."""
+
+    def __init__(self, title: str, matrix: Any, shape: Sequence[int]) -> None:
+        self.title = title
+        # An empty matrix needs a column too.
+        rows = [["none"]] if 0 in shape else matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
+        self.all_rows, self.all_columns = len(rows), max(map(len, rows), default=0)
+        self.cells = [[cell(value) for value in row[:MAX_COLUMNS]] for row in rows[:MAX_ROWS]]
+        count = min(self.all_columns, MAX_COLUMNS)
+        self.widths = [
+            max((len(row[n]) for row in self.cells if n < len(row)), default=0) for n in range(count)
+        ]
+
+    def _needs(self, columns: int) -> int:
+        """The width of so many columns, with the sign that there are more."""
+        more = [len(MORE)] if columns < self.all_columns else []
+        widths = self.widths[:columns] + more
+        return sum(widths) + BETWEEN * (len(widths) - 1)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        whole = max(self._needs(len(self.widths)), len(self.title))
+        return Measurement(whole, whole)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = options.max_width
+        columns = next((n for n in range(len(self.widths), 0, -1) if self._needs(n) <= room), 0)
+        if not columns:
+            yield Text(self.title, style="bold")
+            yield Text("too wide for this window")
+            return
+        table = Table(
+            title=self.title,
+            title_style="bold",
+            title_justify="left",
+            box=None,
+            show_header=False,
+            pad_edge=False,
+            # A single narrow number must not cut the title.
+            min_width=min(len(self.title), room),
+        )
+        more = [MORE] if columns < self.all_columns else []
+        for _ in range(columns + len(more)):
+            table.add_column(justify="right", no_wrap=True)
+        for row in self.cells:
+            table.add_row(*map(Text, row[:columns]), *(more if len(row) >= columns else []))
+        if len(self.cells) < self.all_rows:
+            table.add_row(MORE)
+        yield table
+
+
+def _matrix(title: str, matrix: Any) -> _Matrix | None:
     """A titled table of a matrix, a row of numbers, or a number."""
     shape = shape_of(matrix)
-    if shape is None or len(shape) > 2:
-        return None
-    # A table of Rich's needs a column.
-    rows = [["none"]] if 0 in shape else matrix if len(shape) == 2 else [matrix] if shape else [[matrix]]
-    table = Table(
-        title=title,
-        title_style="bold",
-        title_justify="left",
-        box=None,
-        show_header=False,
-        pad_edge=False,
-        # A single narrow number must not cut the title.
-        min_width=len(title),
-    )
-    for _ in range(min(max(map(len, rows), default=0), MAX_COLUMNS + 1)):
-        table.add_column(justify="right", no_wrap=True)
-    for row in rows[:MAX_ROWS]:
-        cells = [Text(cell(value)) for value in row[:MAX_COLUMNS]]
-        table.add_row(*cells, *(["…"] if len(row) > MAX_COLUMNS else []))
-    if len(rows) > MAX_ROWS:
-        table.add_row("…")
-    return table
+    return None if shape is None or len(shape) > 2 else _Matrix(title, matrix, shape)
 
 
 class _SideBySide:
     """The answer and the expected one beside each other, or below each other in a narrow window."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
-        self.tables = tables
+    def __init__(self, matrices: Sequence[_Matrix]) -> None:
+        self.matrices = matrices
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = [Measurement.get(console, options, table).maximum for table in self.tables]
-        if sum(widths) + 4 * len(widths) <= options.max_width:
-            outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, 4, 0, 0))
-            outer.add_row(*self.tables)
+        widths = [Measurement.get(console, options, one).maximum for one in self.matrices]
+        if sum(widths) + APART * len(widths) <= options.max_width:
+            outer = Table(box=None, show_header=False, pad_edge=False, padding=(0, APART, 0, 0))
+            outer.add_row(*self.matrices)
             yield outer
         else:
-            yield from self.tables
+            yield from self.matrices
 
 
 def side_by_side(details: Mapping[str, Any]) -> RenderableType:
@@ -89,7 +124,7 @@ def _leading(value: Any) -> int:
 
 def _matrices(given: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Arrays with as many axes, matrix by matrix beside each other."""
-    places: dict[tuple[int, ...], list[Table]] = {}
+    places: dict[tuple[int, ...], list[_Matrix]] = {}
     for name, value in given.items():
         shape = shape_of(value) or ()
         for place in product(*map(range, shape[: _leading(value)])):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -10,11 +10,12 @@ from rich.text import Text
 
 from grader.listing import labelled
 from grader.report.figures import points
-from grader.report.terminal.console import Trimmed, words
+from grader.report.terminal.console import Trimmed, signed_status, words
 from grader.report.texts import one_line
 from grader.result import CaseResult, Result
 
 MAX_LISTED = 8
+MAX_FIRST = 3
 # The statuses of files that could be loaded.
 JUDGED = ("passed", "failed")
 
@@ -124,6 +125,44 @@ def since_report(found: Since, than: str = "the last run") -> RenderableType:
         was, now = ("; ".join(side) or "none found" for side in found.mistakes)
         rows.append(("mistake", Text(f"{was} → {now}")))
     return Trimmed(Group(Text(f"What changed since {than}", style="bold"), labelled(rows)))
+
+
+def closing(results: Sequence[Result], room: int) -> RenderableType:
+    """What matters of reports that are too long to be seen whole: to be shown below them.
+
+    Args:
+        results: The records; of a single one it is said what to fix first too.
+        room: For so many lines of several.
+    """
+    if len(results) == 1:
+        return Trimmed(Group(_status(results[0]), *_first(results[0].for_student())))
+    # Who has something to do looks for what does not hold.
+    order = sorted(results, key=lambda result: result.status == "passed")
+    shown = order[: max(room, 1)]
+    left = len(order) - len(shown)
+    return Trimmed(Group(*map(_status, shown), *([Text(f"and {left} more")] if left else [])))
+
+
+def _status(result: Result) -> Text:
+    return Text.assemble(
+        (one_line(result.submission.name, 80), "bold"),
+        "  ",
+        signed_status(result.status),
+        f"  {points(result.score)} of {points(result.max_score)} points",
+    )
+
+
+def _first(result: Result) -> Iterator[Text]:
+    """What to fix first, a line each."""
+    if result.status not in JUDGED:
+        yield Text(one_line(result.message, 300))
+        return
+    told = [one_line(violation.message, 200) for violation in result.policy.violations[:1]]
+    told += _mistakes(result)[:MAX_FIRST]
+    for line in told:
+        yield Text.assemble(("✗ ", "red"), line)
+    if not told and result.status == "failed":
+        yield Text(one_line(result.message, 300))
 
 
 def _listed(ids: Sequence[str], hidden: int) -> str:

@@ -34,7 +34,13 @@ MOST_PRINTED = 100_000
 
 
 def check_report(
-    result: Result, *, show_all: bool = False, source: str = "", command: str = "", checks: int | None = None
+    result: Result,
+    *,
+    show_all: bool = False,
+    source: str = "",
+    command: str = "",
+    checks: int | None = None,
+    again: bool = False,
 ) -> RenderableType:
     """What ``grader check`` shows of one submission: verdict, what to fix first, clauses, a failing case.
 
@@ -48,6 +54,7 @@ def check_report(
         source: The submission's text, for the lines of her traceback.
         command: The command that checks this submission, to which ``--case ID --snippet`` is added.
         checks: How many checks the exercise has, where only a part of them was run.
+        again: The report of another submission stands above; what holds of both is not said again.
     """
     if not result.submission.digest:
         # A live function has no file that could be checked.
@@ -58,7 +65,9 @@ def check_report(
     result = result.for_student()
     parts: list[RenderableType] = [_headline(result)]
     if checks is not None:
-        parts.append(Text(f"This is a part of the checks: {len(result.cases)} of {checks}."))
+        if not again:
+            fewer = "; what explains these need not explain the others" if result.diagnosed_clauses() else ""
+            parts.append(Text(f"This is a part of the checks: {len(result.cases)} of {checks}{fewer}."))
     elif result.exercise.get("visible_only") and any(c.failed for c in result.cases):
         parts.append(Text("Hidden checks were not run here."))
     for violation in result.policy.violations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import math
@@ -37,7 +38,8 @@ from samples import (
 )
 from terminals import HOSTILE_TEXTS, shown
 
-from grader.report.advice import read_advice
+from grader.judge.explanations import PAGES, TITLES
+from grader.report.advice import is_prose, read_advice
 from grader.report.html import student_page, teacher_page
 from grader.report.influence import read_influence
 from grader.report.submission_page import influence_markup as drawing
@@ -155,6 +157,19 @@ def test_sections_that_a_page_does_not_have_are_left_out() -> None:
     assert "instead" not in shown(raising())
 
 
+@pytest.mark.parametrize("verdict", PAGES)
+def test_sentences_are_set_as_such_and_code_as_code(verdict: str) -> None:
+    page = PAGES[verdict]
+    told = {"id": verdict, "title": TITLES[verdict], "clause": "", **vars(page)}
+    source = section(student_page(replace(raising(), diagnoses=(diagnosis(told, message="Said.", of=0),))))
+    code = html.unescape("".join(re.findall(r"<code>(.*?)</code></pre>", source, re.DOTALL)))
+    if is_prose(page.instead):
+        assert "<dt>What to do</dt>" in source and "What to write instead" not in source
+        assert page.instead not in code
+    else:
+        assert page.instead in code and "What to do" not in source
+
+
 def test_a_pair_is_told_as_both() -> None:
     text = plain(student_page(paired()))
     assert "Both of these" in text and "One of these" not in text
@@ -165,12 +180,34 @@ def test_a_pair_is_told_as_both() -> None:
 
 
 def test_several_explanations_are_told_as_alternatives() -> None:
-    told = "One of these 3; the checks can't tell which."
+    told = "One of these 3; the checks can't tell which. Each explains the answers of 17 of 17 cases."
     text = plain(student_page(undecided()))
     assert text.index(told) < text.index(NOT_SCALED["title"])
-    assert told in shown(undecided())
+    assert told in " ".join(shown(undecided()).split())
     for one in (NOT_SCALED, BY_WIDTH, LATER_HIDDEN):
         assert one["title"] in text and one["title"] in shown(undecided())
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("This explains the answers of {} of 6 cases", "Each explains the answers of 6 of 6 cases."),
+        ("These two together explain {} of 6 answers", "Each pair explains 6 of 6 answers."),
+    ],
+)
+def test_what_holds_of_all_alternatives_is_said_once(said: str, told: str) -> None:
+    others = "; the cases can't tell it from the other one below or above."
+    for counts in ((6, 6), (6, 5)):
+        found = [
+            diagnosis(one, message=said.format(count) + others)
+            for one, count in zip((NOT_SCALED, BY_WIDTH), counts, strict=True)
+        ]
+        record = replace(failing(), diagnoses=tuple(found))
+        for text in (section(student_page(record)), " ".join(shown(record).split())):
+            text = html.unescape(text)
+            assert text.count("can't tell") == 1 and "below or above" not in text
+            assert (told in text) == (counts == (6, 6))
+            assert (said.format(5) + "." in text) == (counts == (6, 5))
 
 
 def test_what_holds_beside_a_mistake_is_no_alternative_to_it() -> None:
@@ -778,3 +815,18 @@ def test_a_page_full_of_advice_and_details_stays_below_200_kilobytes() -> None:
 def test_nothing_of_it_is_on_a_page_with_full_marks() -> None:
     assert '<section class="advice"' not in student_page(passing())
     assert "fix first" not in shown(passing())
+
+
+def test_an_exception_is_not_said_again_below_the_small_example() -> None:
+    ends = "It raised ValueError in line 41: no."
+    for message, again in (
+        (f"{ends} Of the visible checks, it happens only where N is 1.", False),
+        ("No.", True),
+    ):
+        found = counterexample(message=ends)
+        found.pop("obtained", None)
+        record = replace(
+            raising(), diagnoses=(diagnosis(RAISED, message=message, of=0),), counterexample=found
+        )
+        out = shown(replace(record, cases=()))
+        assert out.count(ends) == 1 and ("It ends as said above." in out) != again

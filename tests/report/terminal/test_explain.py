@@ -140,7 +140,9 @@ def test_a_rule_says_what_a_violation_costs(effect: dict[str, Any]) -> None:
     text = printed(explanation([RULE | {"effect": effect}]))
     ((key, amount),) = effect.items()
     assert EFFECTS[key].format(amount if isinstance(amount, int) else 2) in text
-    assert "numpy.*mean (* stands for anything)" in text and "What to write instead\n  divide the sum" in text
+    assert (
+        "numpy.*mean (* stands for anything)" in text and "What to write instead\n  Divide the sum.\n" in text
+    )
 
 
 def test_topics_of_one_name_stand_below_each_other() -> None:

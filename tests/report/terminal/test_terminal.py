@@ -16,6 +16,7 @@ from terminals import HOSTILE_TEXTS, case, failing, result, shown
 from grader.report.figures import points
 from grader.report.terminal.batch import batch_summary
 from grader.report.terminal.console import console, show, words
+from grader.report.terminal.matrices import MAX_ROWS, cell, side_by_side
 from grader.report.terminal.submission import check_line, check_report
 from grader.result import (
     ONLY_FILE,
@@ -478,6 +479,24 @@ def test_a_whole_run_shows_prints_in_short_and_says_how_to_see_all() -> None:
     assert "… 28 more lines (--case ID shows all)" in told and "part of the checks" not in told
 
 
+def test_that_it_is_a_part_is_said_of_the_first_of_several_submissions() -> None:
+    record = result(failing(1), case(2))
+    assert "This is a part of the checks: 2 of 9." in shown(record, checks=9)
+    assert "part of the checks" not in shown(record, checks=9, again=True)
+    assert "✓ case_2" in shown(record, checks=9, again=True)
+
+
+def test_a_mistake_that_is_named_after_a_part_of_the_checks_is_less_sure() -> None:
+    page = {"id": "m", "title": "M", "clause": "product", "what": "a", "why": "b", "looks": "", "instead": ""}
+    found = {"ids": ["m"], "title": "M", "clause": "product", "fits": 1, "of": 1, "told_by": "values"}
+    found |= {"message": "This explains the answers of 1 of 1 case.", "pages": [page]}
+    told = "of 9; what explains these need not explain the others."
+    assert told in " ".join(shown(result(failing(1), diagnoses=(found,)), checks=9).split())
+    for told_by in ({"told_by": "verdict"}, None):
+        diagnoses = (found | told_by,) if told_by else ()
+        assert told not in " ".join(shown(result(failing(1), diagnoses=diagnoses), checks=9).split())
+
+
 def test_every_failing_check_of_a_part_is_explained() -> None:
     record = result(
         failing(1), failing(2, message="Another."), failing(3, hint="Twice."), failing(4, hint="Twice.")
@@ -530,3 +549,29 @@ def test_answers_with_different_numbers_of_axes_are_both_shown(obtained: Any) ->
     told = shown(result(failing(1, details={"obtained": obtained, "expected": [[[5.0, 6.0]]] * 3})))
     assert "expected[0]" in told and "5     6" in told
     assert ("obtained" in told) == (obtained != [[[1.0, 2.0], [3.0]]])  # ragged lists are no array
+
+
+@given(
+    matrix=st.integers(1, 9).flatmap(
+        lambda columns: st.lists(
+            st.lists(st.floats(width=32), min_size=columns, max_size=columns), min_size=1, max_size=10
+        )
+    ),
+    width=st.integers(9, 120),
+)
+def test_a_number_is_whole_or_left_out_visibly(matrix: list[list[float]], width: int) -> None:
+    out = io.StringIO()
+    show(Console(file=out, width=width, highlight=False), side_by_side({"expected": matrix}))
+    title, *lines = out.getvalue().splitlines()
+    assert title.strip() == "expected" and all(len(line) <= width for line in lines)
+    if "too wide" in out.getvalue():
+        assert max(len(cell(row[0])) for row in matrix) > width - 3
+        return
+    rows = [line.split() for line in lines]
+    shown_columns = len(rows[0]) - (rows[0][-1] == "…")
+    assert shown_columns >= 1
+    for row, told in zip(matrix[:MAX_ROWS], rows, strict=False):
+        whole = [cell(value) for value in row[:shown_columns]]
+        assert told == (whole if shown_columns == len(row) else [*whole, "…"])
+    assert len(rows) == (len(matrix) if len(matrix) <= MAX_ROWS else MAX_ROWS + 1)
+    assert len(matrix) <= MAX_ROWS or set(rows[-1]) == {"…"}
