@@ -95,12 +95,15 @@ class Watch:
                 places = _places(self.chosen.paths, submissions)
                 with closing(_changes(places)) as changes:
                     # It watches from here on. What was saved before is found now.
-                    next(changes)
+                    changed = next(changes)
                     submissions = self.look()
-                    while not _moved(places) and places.keys() == _folders(self.chosen.paths, submissions):
-                        while not next(changes) and not _moved(places):
-                            pass
-                        submissions = self.look()
+                    if changed or places.keys() != _folders(self.chosen.paths, submissions):
+                        continue
+                    while not next(changes) and not _moved(places):
+                        pass
+                    submissions = self.look()
+                # A folder that is removed and made again may look like the one it was: after each change what
+                # is there then is watched.
 
     def look(self) -> Sequence[Submission]:
         """Check what is new; gives all submissions that are there."""
