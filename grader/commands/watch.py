@@ -193,26 +193,29 @@ def _content(submission: Submission) -> tuple[Any, ...]:
     return s.digest, s.source, s.path, s.filename, s.parts, s.problem, s.fault, s.notes
 
 
-def _changes(places: Places) -> Generator[Any, None, NoReturn]:
-    """What changed in folders, or nothing after a while. Raises GraderError."""
+def _changes(places: Places) -> Generator[bool, None, NoReturn]:
+    """Whether something may have changed in folders, now or within a while. Raises GraderError."""
     import watchfiles
 
     there = [folder for folder, identity in places.items() if identity is not None]
+    # One that is not there can't be watched: it may come, and go again, at any time.
+    missing = len(there) < len(places)
     try:
         if there:
-            yield from watchfiles.watch(
+            for found in watchfiles.watch(
                 *there, watch_filter=None, recursive=False, rust_timeout=TICK_MS, yield_on_timeout=True
-            )
+            ):
+                yield bool(found) or missing
     except FileNotFoundError:
-        # It went just now, as a look will tell.
-        pass
+        # One went just now, and none of them is watched.
+        yield True
     except (OSError, RuntimeError) as error:
         raise GraderError(
             f"what is saved can't be watched: {error}; WATCHFILES_FORCE_POLLING=1 looks at the files instead"
         ) from None
     while True:
         time.sleep(TICK_MS / 1_000)
-        yield set()
+        yield True
 
 
 def _places(paths: Sequence[Path], submissions: Sequence[Submission]) -> Places:

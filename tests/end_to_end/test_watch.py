@@ -156,6 +156,23 @@ def test_a_file_that_is_half_written_gone_or_back_ends_nothing(watching: Start, 
     assert "✓ pass now" in run.upto("What changed since the last run\n") + run.upto()
 
 
+@pytest.mark.slow
+def test_a_folder_that_goes_and_comes_is_never_lost_sight_of(watching: Start, tmp_path: Path) -> None:
+    file = tmp_path / "work" / "ann.py"
+    file.parent.mkdir()
+    file.write_text(WRONG)
+    run = watching("work/ann.py")
+    run.upto()
+    for content in (RIGHT, WRONG) * 10:
+        shutil.rmtree(file.parent)
+        run.upto("work/ann.py does not exist")
+        # The new folder has the inode of the one before on many file systems.
+        file.parent.mkdir()
+        save(file, content)
+        run.upto("What changed since the last run\n")
+        run.upto()
+
+
 def test_a_file_that_comes_back_as_it_was_has_its_report_shown_again(watching: Start, tmp_path: Path) -> None:
     file = tmp_path / "ann.py"
     file.write_text(WRONG)
