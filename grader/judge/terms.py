@@ -153,8 +153,9 @@ TERMS: Mapping[str, Term] = {
         "A mistake that is known and was recognized",
         "Many ways to get this exercise wrong were run through all checks beforehand. Your answers are held "
         "against theirs, and a mistake is named where it explains every answer that can tell; two together "
-        "where only both do. Where several can't be told apart all are named, and where none fits, that is "
-        "said.",
+        "where only both do. One that explains most of the wrong answers is named with the remark that "
+        "something else is wrong too. Where several can't be told apart all are named, and where none fits, "
+        "that is said.",
         '"This explains the answers of 46 of 46 cases" counts the checks that could tell it. It moves no '
         "points. grader explain CLAUSE lists the known mistakes of a clause.",
         also=("mistakes", "diagnosis", "known_mistake", "misconception", "one_of_these", "undiagnosed"),
