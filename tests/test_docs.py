@@ -125,7 +125,7 @@ def test_every_command_line_is_understood(page: Path) -> None:
 @EVERY
 def test_every_command_and_option_in_a_sentence_is_there(page: Path) -> None:
     known = options_of_commands()
-    pytest_options = {"--grader-exercise", "--grader-root", "--lf", "--co", "--junitxml"}
+    pytest_options = {"--doctest-modules", "--grader-exercise", "--grader-root", "--lf", "--co", "--junitxml"}
     every = set().union(*known.values(), pytest_options)
     for span in spans(page):
         words = span.split()
