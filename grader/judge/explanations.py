@@ -125,6 +125,13 @@ RAISING: Mapping[str, Page] = {
         "",
         "Put your code in its place, and return the answer.",
     ),
+    "endless_recursion": Page(
+        "A function calls itself, or others that call it, until Python stops it.",
+        "Nothing in the calls on the way down makes one of them the last.",
+        "",
+        "Look at the line that is said: give the function a case in which it returns without a further call, "
+        "and make each call come nearer to it. Often another function was meant, or a loop.",
+    ),
     "other_arguments": Page(
         "The function can't take the arguments that it is called with.",
         "Every check calls it in the same way: by position, all arguments in the order of the statement.",

@@ -33,6 +33,7 @@ _ARITHMETIC = frozenset({"ZeroDivisionError", "OverflowError", "FloatingPointErr
 
 _CAUSES: Mapping[str, str] = {
     "NotImplementedError": "not_written",
+    "RecursionError": "endless_recursion",
     "NameError": "unknown_name",
     "AttributeError": "unknown_attribute",
     "ImportError": "failed_import",

@@ -186,6 +186,8 @@ def raise_exactly(kind: str, x: Any) -> Any:
     """Raises as the interpreter does."""
     if kind == "unwritten":
         raise NotImplementedError
+    if kind == "recursion":
+        return raise_exactly(kind, x)
     if kind == "name":
         return missing  # type: ignore[name-defined]  # noqa: F821
     if kind == "local":
@@ -205,6 +207,7 @@ def raise_exactly(kind: str, x: Any) -> Any:
 
 EXACT = {
     "unwritten": "not_written",
+    "recursion": "endless_recursion",
     "name": "unknown_name",
     "local": "unknown_name",
     "attribute": "unknown_attribute",
