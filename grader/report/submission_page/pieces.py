@@ -16,7 +16,8 @@ from grader.report.markup.arrays import ShownArray
 from grader.report.markup.heat import legend
 from grader.report.markup.parts import SCROLL, array, listing, part, side, snippet
 from grader.report.markup.safe import broken, fill, joined, safe, safe_line
-from grader.report.submission_page.view import BOTH, CaseView, Clause, Details
+from grader.report.submission_page.details import BOTH, Details
+from grader.report.submission_page.view import CaseView, Clause
 from grader.report.texts import FAILED_SIGN, VERDICT_SIGNS, VERDICT_WORDS, one_line
 from grader.result import CaseResult
 
