@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import test_statement_page as statements
+import statements
 import validations
 from samples import HOSTILE, changed_result, class_of, every_kind, failing, hostile, info, twins_of_three
 
