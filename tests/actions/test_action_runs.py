@@ -12,6 +12,9 @@ from support.small import EXERCISE, MUTATES, RIGHT, WRONG, build, dump_yaml, fre
 
 from grader.exercise.frozen import Frozen
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 CHECKS = "cases/row_scale/checks.yaml"
 
 

@@ -18,6 +18,9 @@ from once import once
 from support.commands import Done, grader, load, save
 from support.small import RIGHT, WRONG, freeze_exercise, write_exercise
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 LIMITS = {"seconds_per_call": 0.2, "seconds": 4, "memory": "128 MiB", "output": "16 KiB"}
 INPUT, ANSWER = 13371337.0, 9753186.0
 WEIGHT = 2 * ANSWER

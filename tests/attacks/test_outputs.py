@@ -15,6 +15,9 @@ from once import once
 from support.commands import Done, grader, load, save
 from support.small import RIGHT, WRONG, freeze_exercise, write_exercise
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 MARKUP = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\\\"'><svg/onload=alert(3)>&#60;b&#62;</pre></td>"
 )

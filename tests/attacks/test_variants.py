@@ -27,6 +27,9 @@ from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.result import Result
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NOBODY = 65534

@@ -28,6 +28,9 @@ from grader.exercise.frozen import Frozen
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.reference import load_entry
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 MODEL = '''\

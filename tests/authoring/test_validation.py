@@ -36,6 +36,9 @@ from grader.exercise.grading import Grading
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.validation import KillMatrix, Validation, Weakness
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 DOUBLED = RIGHT.replace("return factor", "return 2 * factor")
 CONSTANT = (
     "import numpy as np\n\n\ndef row_scale(x, w, factor):\n    return factor * (np.ones_like(x) @ w) / 2\n"

@@ -29,6 +29,9 @@ from grader.result import Adjustment
 from grader.sandbox.inside import confinement
 from grader.sandbox.levels import WITHOUT
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed")
 
 from dask_cluster import ROOT, Cluster, Network, cluster, free_port, wait_until  # noqa: E402

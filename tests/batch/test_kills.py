@@ -27,6 +27,9 @@ from grader.exercise.pack import Pack
 from grader.exercise.resolve import resolve_pack
 from grader.intake.collect import collect
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 20
 # Of every signal, with one worker and with several.

@@ -36,6 +36,9 @@ from grader.positions import Part
 from grader.result import Adjustment
 from grader.summary import Record
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 LIMITS = {"seconds_per_call": 0.25, "seconds": 20, "memory": "256 MiB", "output": "4 KiB"}
 
 

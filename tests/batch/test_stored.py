@@ -37,6 +37,9 @@ from grader.outcomes import (
 from grader.result import Isolation
 from grader.sandbox.records import ITEM_SIZES
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "submissions" / "mlm_forward"
 FULL = Isolation("full", ("processes", "landlock 4"))

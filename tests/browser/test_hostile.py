@@ -19,6 +19,9 @@ from texts import HOSTILE
 from grader.report.html import class_page
 from grader.report.markup.safe import safe_text
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 EVERY_MAKER = pytest.mark.parametrize("maker", MAKERS)
 # A page that is no larger opens at once, in a mail program too.
 LARGEST = {"student": 200_000, "teacher": 600_000, "class": 200_000, "author": 300_000, "statement": 200_000}

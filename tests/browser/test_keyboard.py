@@ -12,6 +12,9 @@ from samples import class_of, diagnosed
 
 from grader.report.html import class_page
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 KINDS = ("student diagnosed", "teacher diagnosed", "class of 24", "author weak")
 CLASS = class_page(class_of(24))
 

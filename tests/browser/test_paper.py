@@ -9,6 +9,9 @@ from kinds import EVERY, source
 from looking import Looker, ask, unfold
 from playwright.sync_api import Page
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 # The width of a sheet of A4 with the margins that browsers give it, in CSS pixels.
 SHEET = 718
 

@@ -25,6 +25,9 @@ from grader.gradebook.journal import Gradebook
 from grader.gradebook.lock import hold
 from grader.result import SubmissionInfo
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 Row = dict[str, str]
 
 # Whoever runs twice prints something else.

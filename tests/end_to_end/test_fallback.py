@@ -23,6 +23,9 @@ from grader.intake.collect import collect
 from grader.result import Result
 from grader.sandbox.levels import WATCHED, WITHOUT
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 WORKED = ROOT / "submissions" / "mlm_forward"
 LIGHT = (
     *("right_cached", "right_callable_instance", "right_dataclass", "right_einsum", "right_loops"),

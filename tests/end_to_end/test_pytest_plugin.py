@@ -18,6 +18,9 @@ from handed_in import HIDDEN_HINT, HIDDEN_ID, HIDDEN_TITLE, HIDDEN_VALUE, SUBMIS
 from support.commands import ROOT, Done, grader
 from support.small import RIGHT, WRONG
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 PUBLIC = ["ones_row", "large_rows", "no_rows", "row_alone", "x_kept"]
 PRINTS = WRONG.replace("    return", "    print('seen by', len(x))\n    return")
 

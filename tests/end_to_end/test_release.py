@@ -16,6 +16,9 @@ import pytest
 from support.commands import ROOT, Done, grader
 from support.small import RIGHT, WRONG, build, freeze_exercise, write_exercise
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 STATEMENT = """\
 # Scaled rows
 
