@@ -14,6 +14,9 @@ from grader.report.class_page.table import ROWS_SHOWN
 from grader.report.class_page.view import class_rows
 from grader.report.html import class_page, page_of_rows
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 RECORDS = [
     *class_of(120),
     *[replace(r, submission=info(f"Kind {k}", f"kind-{k}")) for k, r in every_kind().items()],

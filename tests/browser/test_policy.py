@@ -9,6 +9,9 @@ from kinds import EVERY, source
 from looking import Looker
 from playwright.sync_api import Error, Page
 
+# Its tests together take long.
+pytestmark = pytest.mark.slow
+
 # Ways by which a text that became markup would act: each sets `acted`, or asks the address outside.
 ATTEMPTS = {
     "script": "const s = document.createElement('script'); s.textContent = 'globalThis.acted = 1';"
