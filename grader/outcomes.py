@@ -66,6 +66,27 @@ class Container:
 Value = ArrayValue | PlainValue | Container
 
 
+def describe_value(value: Value) -> str:
+    """What was returned, in a few words."""
+    match value:
+        case ArrayValue(kind="array"):
+            return f"an array of dtype {value.dtype} and shape {value.shape}"
+        case ArrayValue(kind="tensor"):
+            return f"a tensor of dtype {value.dtype} and shape {value.shape}"
+        case ArrayValue():
+            return f"a single number of type {value.dtype}"
+        case Container():
+            return f"a {value.kind} of {len(value.items)} item{'s' if len(value.items) != 1 else ''}"
+        case PlainValue(kind="none"):
+            return "None"
+        case PlainValue(kind="object"):
+            article = "an" if str(value.value)[:1].lower() in "aeiou" else "a"
+            return f"{article} {value.value} object"
+        case PlainValue(kind="str"):
+            return "a text"
+    return f"the single {value.kind} {value.value}"
+
+
 @dataclass(frozen=True)
 class Failure:
     """An exception of the student's code.

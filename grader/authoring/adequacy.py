@@ -17,12 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.authoring.budget import SECONDS, EndlessError, NotTriedError, limited, limited_memory
+from grader.authoring.budget import (
+    SECONDS,
+    EndlessError,
+    NotTriedError,
+    limited,
+    limited_all,
+    limited_memory,
+)
 from grader.authoring.calibrate import FACTOR
 from grader.authoring.mutants import Mutant, Mutants
 from grader.authoring.samples import Agreement, Samples
 from grader.exercise.pack import Pack
-from grader.exercise.rehearsal import NOT_RUN, rehearse
+from grader.exercise.rehearsal import NOT_RUN, Functions, function_for, rehearse
 from grader.judge.submission import Context, judge
 from grader.outcomes import ArrayValue, Execution, LoadOutcome, StepOutcome
 from grader.result import CaseResult, Isolation, Result, SubmissionInfo
@@ -90,9 +97,9 @@ class Suite:
         # Naming the mistake behind an answer takes time, and nobody reads it here.
         self.pack = replace(pack, known_data={})
 
-    def outcomes(self, entry: Function) -> dict[str, list[StepOutcome]]:
+    def outcomes(self, entry: Functions) -> dict[str, list[StepOutcome]]:
         """What a submission would leave that is this function; a call that does not end is timed out."""
-        watched = limited(entry, self.seconds)
+        watched = limited_all(entry, self.seconds)
         steps = {
             name: rehearse(watched, block, self.pack.plans[name]) for name, block in self.pack.blocks.items()
         }
@@ -105,7 +112,7 @@ class Suite:
         execution = Execution(report={}, load=loaded, steps=outcomes)
         return judge(Context(self.pack, info, Isolation("none", ())), execution)
 
-    def trial(self, name: str, entry: Function, *, keep: bool = False) -> Trial:
+    def trial(self, name: str, entry: Functions, *, keep: bool = False) -> Trial:
         """Run a function over all cases; ``keep`` its answers."""
         outcomes = self.outcomes(entry)
         result = self.judged(outcomes, name)
@@ -199,7 +206,10 @@ def _same_answers(pack: Pack, one: Trial, other: Trial) -> bool:
             continue
         for step in case.steps:
             a, b = (t.answers[case.visibility][step] for t in (one, other))
-            if not _same(a, b, case.tolerance, case.scale):
+            if not pack.call(case).is_array or case.chance:
+                if a.value != b.value or a.state != b.state:
+                    return False
+            elif not _same(a, b, case.tolerance, case.scale):
                 return False
     return True
 
@@ -248,8 +258,18 @@ class MutantTrial:
     figures: str = ""
 
 
+def agreement_of(entry: Functions, samples: Mapping[str, Samples], seconds: float = SECONDS) -> Agreement:
+    """How a function agrees with the reference on generated inputs, of all calls together."""
+    found = [each.agreement(limited(function_for(entry, name), seconds)) for name, each in samples.items()]
+    worst = max(found, key=lambda one: (one.ratio, one.error))
+    inputs = sum(one.inputs for one in found)
+    return replace(
+        worst, inputs=inputs, same=all(one.same for one in found), error=max(o.error for o in found)
+    )
+
+
 def try_mutants(
-    suite: Suite, mutants: Mutants, samples: Samples, progress: Callable[[str], None]
+    suite: Suite, mutants: Mutants, samples: Mapping[str, Samples], progress: Callable[[str], None]
 ) -> list[MutantTrial]:
     """Every mutant tried on the cases, and the survivors on the samples."""
     tried: list[MutantTrial] = []
@@ -268,7 +288,7 @@ def try_mutants(
                 if trial.caught:
                     tried.append(MutantTrial(mutant, trial, "killed"))
                 else:
-                    fate, figures = fate_of(trial, samples.agreement(limited(entry, suite.seconds)))
+                    fate, figures = fate_of(trial, agreement_of(entry, samples, suite.seconds))
                     tried.append(MutantTrial(mutant, trial, fate, figures))
     return tried
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from grader.exercise.rehearsal import Functions
 
 Function = Callable[..., Any]
 
@@ -25,6 +27,13 @@ class EndlessError(Exception):
 
 class NotTriedError(EndlessError):
     """A call was not made, since one before it did not end."""
+
+
+def limited_all(entry: Functions, seconds: float = SECONDS) -> Functions:
+    """The same of a function, or of each of several by the calls' names."""
+    if isinstance(entry, Mapping):
+        return {name: limited(one, seconds) for name, one in entry.items()}
+    return limited(entry, seconds)
 
 
 def limited(entry: Function, seconds: float = SECONDS) -> Function:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.errors import ExerciseError, GraderError, Problem, ToolMissingError
+from grader.exercise.answers import Answer, read_answer
 from grader.exercise.assemble import AssembledCase, plain_call
 from grader.exercise.frozen import Measured
-from grader.exercise.models import Exercise, Relation
+from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic
 from grader.exercise.recipes import Parameter, Values
 from grader.exercise.reference import load_module
+from grader.exercise.structure import UnfitError, show_path
 
 FACTOR = 10.0
 # The relative error of one rounding to float32: every answer may be handed over in float32.
@@ -45,24 +48,33 @@ class HonestRuns:
         ExerciseError: The module lacks ``RUNS``.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, exercise: Exercise, call: str = "") -> None:
         module = load_module(folder, "rounding")
+        path = f"{folder}/rounding.py"
         runs = getattr(module, "RUNS", None)
         if not isinstance(runs, dict) or not runs:
-            path = f"{folder}/rounding.py"
             message = f"{path} defines no RUNS, a dictionary of honest runs by name"
             raise ExerciseError.at(path, 0, message)
+        if exercise.calls:
+            for name, inner in runs.items():
+                if name not in exercise.calls or not isinstance(inner, dict):
+                    message = (
+                        f"{path}: RUNS has {name!r}; expected a call's name with a dictionary of its runs"
+                    )
+                    raise ExerciseError.at(path, 0, message)
+            # A call without arithmetic needs no runs.
+            runs = runs.get(exercise.call_named(call), {})
         self.runs: Mapping[str, Any] = runs
+        self.form = exercise.view(call).form
         self.fragile: frozenset[str] = frozenset(getattr(module, "FRAGILE", ()))
 
-    def measure(self, call: list[Any], answer: Array) -> Noise:
+    def measure(self, call: Sequence[Any], answer: Answer) -> Noise:
         """Noise of one call whose answer by the reference is ``answer``.
 
         Raises:
             GraderError: A run fails or gives another shape, or one that is not fragile gives NaN where the
-                reference is finite.
+                reference is finite, or one differs in what is compared exactly.
         """
-        scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
         worst = {"float32": 0.0, "float64": 0.0}
         name_of_worst = ""
         for name, run in self.runs.items():
@@ -70,7 +82,9 @@ class HonestRuns:
                 with np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     try:
-                        got = np.asarray(run(tuple(call), dtype)).astype(np.float64)
+                        got = read_answer(run(tuple(copies(call)), dtype), self.form)
+                    except UnfitError as unfit:
+                        raise GraderError(f"the run {name}: {unfit.message}") from None
                     except ModuleNotFoundError as failure:
                         raise ToolMissingError(
                             f"the run {name} needs {failure.name}; install mlm-grader[author]"
@@ -78,13 +92,15 @@ class HonestRuns:
                     except Exception as failure:
                         said = f"{type(failure).__name__}: {failure}"
                         raise GraderError(f"the run {name} in {dtype} fails: {said}") from failure
-                if got.shape != answer.shape:
-                    raise GraderError(f"the run {name} gives the shape {got.shape}, expected {answer.shape}")
-                if not np.isfinite(got).all():
+                if unlike := answer.unlike(got):
+                    raise GraderError(f"the run {name} gives the {unlike}")
+                if not got.finite:
                     if name in self.fragile:
                         continue
                     raise GraderError(f"the run {name} in {dtype} gives NaN or infinity")
-                error = float(np.max(np.abs(got - answer), initial=0.0)) / scale
+                error = answer.error(got)
+                if math.isinf(error):
+                    raise GraderError(f"the run {name} in {dtype} differs in what is compared exactly")
                 if error > worst[dtype]:
                     worst[dtype] = error
                     if error >= max(worst.values()):
@@ -100,21 +116,39 @@ def _round_up(value: float) -> float:
     return float(f"{math.ceil(value / unit - 1e-9) * unit:.1e}")
 
 
-def smallest_change(check: Relation, answers: list[Array]) -> float:
+def smallest_change(check: Relation, answers: Sequence[Answer]) -> float:
     """The smallest relative change of the rows that a ``differs`` relation names."""
-    first = answers[0] if check.rows is None else answers[0][check.rows]
-    second = answers[1] if check.other_rows is None else answers[1][check.other_rows]
+    first, second = (_part(answer, check.part) for answer in answers[:2])
+    first = first if check.rows is None else first[check.rows]
+    second = second if check.other_rows is None else second[check.other_rows]
     scale = float(max(np.max(np.abs(first), initial=0.0), np.max(np.abs(second), initial=0.0))) or 1.0
-    return float(np.min(np.max(np.abs(second - first), axis=-1), initial=np.inf)) / scale
+    difference = np.atleast_1d(np.abs(second - first))
+    changes = difference.max(axis=tuple(range(1, difference.ndim)), initial=0.0)
+    return float(np.min(changes, initial=np.inf)) / scale
 
 
-def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array]) -> Measured:
+def _part(answer: Answer, part: str | None) -> Array:
+    """The part of an answer that a relation names."""
+    if part is None or answer.leaves is None:
+        return answer.array
+    at = 0
+    for leaf in answer.leaves:
+        if show_path(leaf.path) == part:
+            return answer.array[at : at + leaf.size].reshape(leaf.shape)
+        at += leaf.size
+    return answer.array[:0]
+
+
+def measure_case(
+    runs: HonestRuns, assembled: AssembledCase, answers: Sequence[Answer], *, chance: bool
+) -> Measured:
     """What is frozen of one case.
 
     Args:
         runs: The exercise's honest runs.
         assembled: The case with its arrays.
         answers: The reference's answer to each of its calls.
+        chance: They hang on chance, so honest runs need not agree with them.
 
     Raises:
         ExerciseError: The case can't be told from rounding and should check ``finite`` only, or its
@@ -127,8 +161,14 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     def fault(message: str, *key: str) -> ExerciseError:
         return ExerciseError([Problem(placed.file, placed.at(*key), "", f"{case.id}: {message}")])
 
+    if isinstance(case.check, Raises | Holds | Statistic):
+        return Measured(inputs=digest)
+    relation = case.check.relation if isinstance(case.check, Relation) else None
+    if chance:
+        compared = relation in ("equals", "same_on_repeat")
+        return Measured(inputs=digest, tolerance=FACTOR * FLOAT32_ROUNDING if compared else None)
     for answer in answers:
-        if not np.isfinite(answer).all():
+        if not answer.finite:
             raise fault("the reference's answer is not finite; make its inputs smaller")
     try:
         noises = [runs.measure(plain_call(c), a) for c, a in zip(assembled.calls, answers, strict=True)]
@@ -140,7 +180,6 @@ def measure_case(runs: HonestRuns, assembled: AssembledCase, answers: list[Array
     worst = max(noises, key=lambda n: max(n.float32, n.float64))
     noise = _round_up(max(worst.float32, worst.float64, FLOAT32_ROUNDING))
     float64_noise = _round_up(max(n.float64 for n in noises))
-    relation = case.check.relation if isinstance(case.check, Relation) else None
     if case.check == "finite":
         return Measured(inputs=digest, noise=noise, float64_noise=float64_noise, run=worst.run)
     tolerance = case.tolerance or float(f"{FACTOR * noise:.1e}")
@@ -180,15 +219,15 @@ HIGH_NOISE = 1e-5
 WORTH = 3.0
 
 
-def margin(runs: HonestRuns, call: list[Any], right: Function, wrong: Function) -> float | None:
+def margin(runs: HonestRuns, call: Sequence[Any], right: Function, wrong: Function) -> float | None:
     """By how many times the tolerance a wrong function is off on a call; None where that can't be said."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            answer, other = np.asarray(right(*_copies(call))), np.asarray(wrong(*_copies(call)))
+            answer, other = (read_answer(f(*copies(call)), runs.form) for f in (right, wrong))
         except Exception:
             return None
-        if other.shape != answer.shape or not (np.isfinite(answer).all() and np.isfinite(other).all()):
+        if answer.unlike(other) or not (answer.finite and other.finite):
             return None
         try:
             noise = runs.measure(call, answer)
@@ -197,13 +236,11 @@ def margin(runs: HonestRuns, call: list[Any], right: Function, wrong: Function) 
         except GraderError:
             return None
     tolerance = FACTOR * _round_up(max(noise.float32, noise.float64, FLOAT32_ROUNDING))
-    scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
-    error = float(np.max(np.abs(other - answer), initial=0.0)) / scale
-    return error / tolerance if tolerance <= USELESS else None
+    return answer.error(other) / tolerance if tolerance <= USELESS else None
 
 
 def advise(
-    runs: HonestRuns, exercise: Exercise, call: list[Any], right: Function, wrong: Function, mistake: str
+    runs: HonestRuns, exercise: Exercise, call: Sequence[Any], right: Function, wrong: Function, mistake: str
 ) -> str:
     """What would widen the margin between a case's tolerance and a mistake, found by trying it.
 
@@ -212,13 +249,14 @@ def advise(
     """
     now = margin(runs, call, right, wrong)
     best, words = 0.0, ""
-    for number, (name, parameter) in enumerate(exercise.parameters.items()):
-        if not isinstance(parameter.values, Values) or parameter.values.normal is None:
+    for name, parameter in exercise.slots.items():
+        if not isinstance(parameter.values, Values) or parameter.values.normal is None or parameter.as_list:
             continue
-        for part, index in _parts(parameter, call[number]):
+        for part, index in _parts(parameter, slot_of(call, exercise, name)):
             for factor in FACTORS:
-                changed = _copies(call)
-                changed[number][index] *= changed[number].dtype.type(factor)
+                changed = copies(call)
+                array = slot_of(changed, exercise, name)
+                array[index] *= array.dtype.type(factor)
                 found = margin(runs, changed, right, wrong)
                 if found is not None and found > best:
                     what = f"{part} of {name}" if part else name
@@ -240,5 +278,21 @@ def _parts(parameter: Parameter, array: Array) -> Iterator[tuple[str, Any]]:
         yield name, tuple(index)
 
 
-def _copies(call: list[Any]) -> list[Any]:
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in call]
+def slot_of(call: Sequence[Any], exercise: Exercise, slot: str) -> Any:
+    """What a slot of a call's arguments holds."""
+    name, _, key = slot.partition(".")
+    argument = call[list(exercise.parameters).index(name)]
+    return argument[key] if key else argument
+
+
+def copies(call: Sequence[Any]) -> list[Any]:
+    """The arguments of a call made anew: what a function does to them is done to them alone."""
+    return [_copy(argument) for argument in call]
+
+
+def _copy(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    if isinstance(argument, dict):
+        return {key: _copy(item) for key, item in argument.items()}
+    return copy.deepcopy(argument) if isinstance(argument, list | np.random.Generator) else argument

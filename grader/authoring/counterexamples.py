@@ -70,22 +70,69 @@ class Found:
 
 def search_key(exercise: Exercise) -> str:
     """What inputs depend on beside the reference and its mistakes: the search, and what inputs may be."""
-    parts = exercise.model_dump(mode="json", include={"dims", "constraints", "parameters", "returns"})
+    told = {"dims", "constraints", "parameters", "returns", "calls"}
+    parts = exercise.model_dump(mode="json", include=told, exclude_defaults=True)
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return f"{VERSION}:{digest[:16]}"
 
 
-class Search:
-    """The search for one exercise.
+def search_all(
+    exercise: Exercise,
+    entries: Mapping[str, Callable[..., Any]],
+    model: StepModel | None,
+    misconceptions: Iterable[Misconception],
+    calls: Iterable[tuple[str, dict[str, int], Call]],
+    runs: Mapping[str, HonestRuns],
+    known: Frozen | None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Found:
+    """The search through all calls of an exercise: of a mistake the first call that tells it is taken.
+
+    Calls with a random generator are left out: what they answer is no matter of right or wrong alone.
 
     Args:
-        exercise: What inputs may be.
+        exercise: The exercise.
+        entries: The reference's functions by the calls' names.
+        model: The reference as steps.
+        misconceptions: The known mistakes.
+        calls: Name of the call, dims and arguments of the cases' calls.
+        runs: Honest runs by the calls' names.
+        known: What was frozen before; None to search anew.
+        progress: Told what is searched for.
+    """
+    key = search_key(exercise)
+    if known is not None and known.search != key:
+        known = None
+    found: dict[str, Counterexample] = {}
+    ladder: list[Counterexample] = []
+    left = list(misconceptions)
+    made = [(name, dims, arguments) for name, dims, arguments in calls]
+    for name in exercise.call_names:
+        view = exercise.view(name)
+        if any(p.generator is not None for p in view.slots.values()):
+            continue
+        own = [(dims, arguments) for call, dims, arguments in made if call == name]
+        entry = entries[name]
+        search = Search(view, entry, model, left, own, runs.get(name), name)
+        part = search.run(known, progress)
+        found |= part.counterexamples
+        ladder += part.ladder
+        left = [one for one in left if one.id not in found]
+    return Found(key, found, ladder)
+
+
+class Search:
+    """The search for one call.
+
+    Args:
+        exercise: What inputs may be: the exercise with that call alone.
         right: The reference's entry point.
         model: The reference built from steps; None where it is not, and then there are no mistakes.
         misconceptions: Known mistakes. Those that one call can't tell, or that stay inside tolerances, are
             left out.
         calls: Dims and arguments of the cases' calls.
         runs: The reference's honest runs; inputs on which they agree are preferred.
+        call: The call's name; empty where the exercise has only one.
     """
 
     def __init__(
@@ -96,18 +143,25 @@ class Search:
         misconceptions: Iterable[Misconception],
         calls: Iterable[tuple[dict[str, int], Call]] = (),
         runs: HonestRuns | None = None,
+        call: str = "",
     ) -> None:
         domain = Domain(exercise)
-        inputs = (domain.of_call(dims, call) for dims, call in calls)
+        inputs = (domain.of_call(dims, arguments) for dims, arguments in calls)
+        self.call = call
         self.key = search_key(exercise)
         self.pool = Pool(domain, (given for given in inputs if given is not None))
-        self.reference = Reference(right, right, runs)
+        form = exercise.form
+        self.reference = Reference(right, right, form, runs)
         self.trials: dict[str, Trial] = {}
         if model is not None:
-            self.reference = Reference(model.entry({}), model.entry({}, "float32"), runs)
+            double, single = (model.function(call, {}, dtype) for dtype in ("float64", "float32"))
+            self.reference = Reference(double, single, form, runs)
             for one in misconceptions:
                 if not one.small and not one.stateful:
-                    rival = Rival(one.id, model.entry(one.make()), model.entry(one.make(), "float32"))
+                    double, single = (
+                        model.function(call, one.make(), dtype) for dtype in ("float64", "float32")
+                    )
+                    rival = Rival(one.id, double, single)
                     self.trials[one.id] = Trial(self.reference, rival)
 
     def run(self, known: Frozen | None, progress: Callable[[str], None] = lambda what: None) -> Found:
@@ -118,24 +172,24 @@ class Search:
                 mistakes stay. None to search anew.
             progress: Told what is searched for.
         """
-        if known is not None and known.search != self.key:
-            known = None
         found: dict[str, Counterexample] = {}
         with quiet():
             for name, trial in self.trials.items():
                 old = known.counterexamples.get(name) if known is not None else None
-                if old is not None and self._tells(trial, old):
+                if old is not None and old.call_name == self.call and self._tells(trial, old):
                     found[name] = old
                     continue
                 progress(f"a counterexample to {name}")
                 smallest = find(self.pool, trial)
                 if smallest is not None:
-                    found[name] = smallest.written(name)
-            if known is not None and known.ladder and known.counterexamples.keys() == found.keys():
-                ladder = list(known.ladder)
+                    found[name] = smallest.written(name, self.call)
+            kept = [rung for rung in known.ladder if rung.call_name == self.call] if known is not None else []
+            same = known is not None and found.keys() <= known.counterexamples.keys()
+            if kept and same:
+                ladder = kept
             else:
                 progress("a ladder of inputs")
-                ladder = [rung.written("") for rung in self._ladder(found)]
+                ladder = [rung.written("", self.call) for rung in self._ladder(found)]
         return Found(self.key, found, ladder)
 
     def _ladder(self, found: Mapping[str, Counterexample]) -> list[Input]:
@@ -278,7 +332,7 @@ def find_ladder(
         for number in LADDER_DRAWS:
             given = domain.draw(by_size[size], number)
             right = reference.right(given)
-            if right is not None and right.answer.size and reference.settled(given):
+            if right is not None and right.array.size and reference.settled(given):
                 told = {name for name, trial in trials.items() if trial.holds(given, CLEARLY)}
                 candidates.append((given, told))
     worth = dict.fromkeys(trials, 0.0)
@@ -307,7 +361,7 @@ def _spread(pool: Pool, reference: Reference) -> list[dict[str, int]]:
 
     def answered(dims: dict[str, int]) -> bool:
         draws = (reference.right(pool.domain.draw(dims, number)) for number in LADDER_DRAWS)
-        return any(right is not None and right.answer.size for right in draws)
+        return any(right is not None and right.array.size for right in draws)
 
     left = [dims for dims in sorted(pool.dims, key=pool.domain.size) if answered(dims)]
     numbers = {id(dims): max(pool.domain.size(dims)[0], 1) for dims in left}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from grader.authoring.calibrate import HonestRuns, measure_case
-from grader.authoring.counterexamples import Search
+from grader.authoring.counterexamples import search_all
 from grader.authoring.strategies import draw_batch
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import assemble
-from grader.exercise.build import call_reference
+from grader.exercise.build import call_reference, hangs_on_chance
 from grader.exercise.frozen import Descriptor, Frozen, Measured
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import RandomCases
-from grader.exercise.reference import Entry, load_entry
+from grader.exercise.reference import Entry, load_entries
 from grader.exercise.source import Entry as SourceEntry
 from grader.exercise.source import ExerciseSource, PlacedCase, drawn_case
 
@@ -36,9 +36,10 @@ def freeze(
         ExerciseError: Faults of cases, all that were found.
         GraderError: Hypothesis, torch or a module of the reference is missing.
     """
-    entry_point = load_entry(source.reference_folder, "model", source.exercise.entry)
-    runs = HonestRuns(source.reference_folder)
-    measurer = _Measurer(source, entry_point, runs, progress)
+    folder, exercise = source.reference_folder, source.exercise
+    entries = load_entries(folder, "model", exercise)
+    runs = {name: HonestRuns(folder, exercise, name) for name in exercise.call_names}
+    measurer = _Measurer(source, entries, runs, progress)
     batches = {
         entry.spec.id: measurer.choose(entry)
         for entry in source.entries
@@ -54,14 +55,15 @@ def freeze(
     if problems:
         raise ExerciseError(problems)
     calls = [
-        (placed.case.dims, call)
+        (exercise.call_named(placed.case.call), placed.case.dims, call)
         for placed in source.cases(batches)
-        for call in assemble(source.exercise, placed).calls
+        for call in assemble(exercise, placed).calls[:2]
     ]
-    model = load_model(source.reference_folder)
-    misconceptions = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
-    search = Search(source.exercise, entry_point, model, misconceptions, calls, runs)
-    found = search.run(None if anew else source.frozen, progress)
+    model = load_model(folder)
+    misconceptions = load_misconceptions(folder, list(exercise.clauses))
+    found = search_all(
+        exercise, entries, model, misconceptions, calls, runs, None if anew else source.frozen, progress
+    )
     return Frozen(
         sources=source.digest,
         batches=batches,
@@ -74,18 +76,25 @@ def freeze(
 
 class _Measurer:
     def __init__(
-        self, source: ExerciseSource, entry_point: Entry, runs: HonestRuns, progress: Callable[[str], None]
+        self,
+        source: ExerciseSource,
+        entries: Mapping[str, Entry],
+        runs: Mapping[str, HonestRuns],
+        progress: Callable[[str], None],
     ) -> None:
         self.source = source
-        self.entry_point = entry_point
+        self.entries = entries
         self.runs = runs
         self.progress = progress
 
     def measure(self, placed: PlacedCase) -> Measured:
         """What is frozen of a case. Raises ExerciseError."""
         self.progress(placed.case.id)
-        assembled = assemble(self.source.exercise, placed)
-        return measure_case(self.runs, assembled, call_reference(self.entry_point, assembled))
+        exercise = self.source.exercise
+        assembled = assemble(exercise, placed)
+        answers = [right.answer for right in call_reference(self.entries, assembled, exercise)]
+        runs = self.runs[exercise.call_named(placed.case.call)]
+        return measure_case(runs, assembled, answers, chance=hangs_on_chance(exercise, placed.case.call))
 
     def choose(self, entry: SourceEntry) -> list[Descriptor]:
         """A batch's members: drawn ones on which honest runs differ much are replaced by the next drawn.
@@ -96,7 +105,7 @@ class _Measurer:
         spec = entry.spec
         assert isinstance(spec, RandomCases)
         count = spec.random.count
-        drawn = draw_batch(self.source.exercise, entry, spares=2 * count)
+        drawn = draw_batch(self.source.exercise.view(spec.call), entry, spares=2 * count)
         kept: list[Descriptor] = []
         poor: list[tuple[float, int]] = []
         for number, descriptor in enumerate(drawn):

@@ -17,14 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.arrays import Stream, float32_values
-from grader.exercise.assemble import Call
-from grader.exercise.calls import ArrayArgument
+from grader.exercise.assemble import Call, plain_argument
+from grader.exercise.calls import (
+    ArrayArgument,
+    GeneratorArgument,
+    LeafArgument,
+    PlainArgument,
+    grouped,
+    leaves,
+    plain,
+)
 from grader.exercise.counterexamples import Counterexample, WrittenArray
 from grader.exercise.expressions import ExpressionError, evaluate
 from grader.exercise.models import Exercise
 from grader.exercise.recipes import Integers, Parameter, Values
 
 Array = NDArray[Any]
+Held = Array | GeneratorArgument | PlainArgument | int | float
 # How far above its smallest value a dim is tried, how many dims may be more than one above it, and how many
 # numbers such an input may hold.
 SPAN = 3
@@ -52,22 +61,26 @@ class Input:
 
     Attributes:
         dims: Value of each dim, in the exercise's order.
-        arguments: Arrays in C order, and numbers, by the parameters' names in their order.
+        arguments: Arrays in C order, numbers, and what else an argument may be, by the slots of the
+            parameters in their order.
+        lists: Names of the slots whose arrays are handed over as nested lists.
     """
 
     dims: dict[str, int]
-    arguments: dict[str, Array | int | float]
+    arguments: dict[str, Held]
+    lists: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, written: Counterexample) -> Input:
         """What was frozen, made again."""
-        return cls(dict(written.dims), dict(zip(written.arguments, written.call(), strict=True)))
+        held = {n: a.array if isinstance(a, ArrayArgument) else a for n, a in written.slots().items()}
+        return cls(dict(written.dims), held, written.lists)
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """Equal for inputs of the same bytes."""
         return tuple(
-            (a.dtype.char, a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a
+            (a.dtype.char, a.shape, a.tobytes()) if isinstance(a, np.ndarray) else repr(a)
             for a in self.arguments.values()
         )
 
@@ -78,25 +91,29 @@ class Input:
 
     def with_array(self, name: str, array: Array) -> Input:
         """The same with another array of the same shape."""
-        return Input(self.dims, self.arguments | {name: array})
+        return Input(self.dims, self.arguments | {name: array}, self.lists)
 
     def call(self) -> list[Any]:
         """The arguments as the entry point takes them, made anew."""
-        return [a.copy() if isinstance(a, np.ndarray) else a for a in self.arguments.values()]
+        slots: dict[str, LeafArgument] = {
+            name: ArrayArgument(a, as_list=name in self.lists) if isinstance(a, np.ndarray) else a
+            for name, a in self.arguments.items()
+        }
+        return [plain(argument) for argument in grouped(slots)]
 
-    def written(self, misconception: str) -> Counterexample:
+    def written(self, misconception: str, call: str = "") -> Counterexample:
         """The same, to be frozen."""
         arguments = {
             name: WrittenArray.of(a) if isinstance(a, np.ndarray) else a for name, a in self.arguments.items()
         }
-        return Counterexample(misconception, dict(self.dims), arguments)
+        return Counterexample(misconception, dict(self.dims), arguments, call, self.lists)
 
 
 def numbers_of(dims: Mapping[str, int], exercise: Exercise) -> int:
     """How many numbers the arrays of such an input hold together."""
     return sum(
         math.prod(int(evaluate(e, dims)) for e in p.shape)
-        for p in exercise.parameters.values()
+        for p in exercise.slots.values()
         if p.shape is not None
     )
 
@@ -119,8 +136,9 @@ class Domain:
     def __init__(self, exercise: Exercise) -> None:
         self.exercise = exercise
         self.shapes: dict[str, list[str | int | float]] = {
-            name: list(p.shape) for name, p in exercise.parameters.items() if p.shape is not None
+            name: list(p.shape) for name, p in exercise.slots.items() if p.shape is not None
         }
+        self.lists = frozenset(name for name, p in exercise.slots.items() if p.as_list)
         self.lowest: dict[str, int] = {
             name: next((n for n in range(64) if self._within(name, n)), 0) for name in exercise.dims
         }
@@ -147,7 +165,7 @@ class Domain:
     def _ranges(self, dims: Mapping[str, int]) -> Iterator[tuple[float, float]]:
         """Bounds of every parameter of whole numbers that has elements."""
         for name, shape in self.shapes.items():
-            integers = _integers(self.exercise.parameters[name])
+            integers = _integers(self.exercise.slots[name])
             if integers is not None and all(evaluate(e, dims) for e in shape):
                 yield evaluate(integers.from_, dims), evaluate(integers.below, dims)
 
@@ -169,15 +187,15 @@ class Domain:
 
     def draw(self, dims: Mapping[str, int], number: int) -> Input:
         """The input of that number among those of such dims: one-digit numbers at several scales."""
-        arguments: dict[str, Array | int | float] = {}
-        for name, parameter in self.exercise.parameters.items():
+        arguments: dict[str, Held] = {}
+        for name, parameter in self.exercise.slots.items():
             if parameter.shape is None:
-                arguments[name] = self.scalar(parameter, dims)
+                arguments[name] = self.single(parameter, dims, number)
                 continue
             shape = tuple(int(evaluate(e, dims)) for e in parameter.shape)
             stream = Stream(number, name, repr(sorted(dims.items())))
             arguments[name] = self._draw_array(parameter, shape, dims, stream, number)
-        return Input(dict(dims), arguments)
+        return Input(dict(dims), arguments, self.lists)
 
     def _draw_array(
         self,
@@ -203,9 +221,12 @@ class Domain:
         array = np.round(drawn.astype(np.float64), 6).reshape(shape)
         return self.bounded(parameter, array, dims).astype(parameter.dtype)
 
-    def scalar(self, parameter: Parameter, dims: Mapping[str, int]) -> int | float:
-        """The value of a scalar parameter."""
-        assert parameter.scalar is not None
+    def single(self, parameter: Parameter, dims: Mapping[str, int], number: int = 0) -> Held:
+        """What an argument is that is no array: a scalar's value, a value, or a generator of that seed."""
+        if parameter.generator is not None:
+            return GeneratorArgument(number)
+        if parameter.scalar is None:
+            return plain_argument(parameter.value)  # type: ignore[return-value]
         value = evaluate(parameter.scalar, dims)
         return int(value) if float(value).is_integer() else float(value)
 
@@ -223,17 +244,18 @@ class Domain:
 
     def of_call(self, dims: Mapping[str, int], call: Call) -> Input | None:
         """The input of a case's call; None where its arrays don't have the shapes that the dims give."""
-        arguments: dict[str, Array | int | float] = {}
-        for (name, parameter), argument in zip(self.exercise.parameters.items(), call, strict=True):
+        arguments: dict[str, Held] = {}
+        for (name, parameter), argument in zip(self.exercise.slots.items(), leaves(call), strict=True):
             if not isinstance(argument, ArrayArgument):
-                if parameter.shape is not None or argument != self.scalar(parameter, dims):
+                follows = parameter.scalar is not None
+                if parameter.shape is not None or (follows and argument != self.single(parameter, dims)):
                     return None
                 arguments[name] = argument
             else:
                 if list(argument.array.shape) != [evaluate(e, dims) for e in self.shapes.get(name, [])]:
                     return None
                 arguments[name] = argument.array
-        return Input(dict(dims), arguments)
+        return Input(dict(dims), arguments, self.lists)
 
     def restricted(
         self, old: Input, dims: Mapping[str, int], kept: Mapping[str, Sequence[int]]
@@ -250,10 +272,11 @@ class Domain:
         """
         if not self.allows(dims):
             return None
-        arguments: dict[str, Array | int | float] = {}
-        for name, parameter in self.exercise.parameters.items():
+        arguments: dict[str, Held] = {}
+        for name, parameter in self.exercise.slots.items():
             if parameter.shape is None:
-                arguments[name] = self.scalar(parameter, dims)
+                follows = parameter.scalar is not None
+                arguments[name] = self.single(parameter, dims) if follows else old.arguments[name]
                 continue
             array = old.arrays[name]
             for axis, symbol in enumerate(parameter.shape):
@@ -265,7 +288,7 @@ class Domain:
                 elif length < array.shape[axis]:
                     array = np.take(array, range(length), axis=axis)
             arguments[name] = np.ascontiguousarray(self._renumbered(parameter, array, dims, kept))
-        return Input(dict(dims), arguments)
+        return Input(dict(dims), arguments, self.lists)
 
     def _renumbered(
         self, parameter: Parameter, array: Array, dims: Mapping[str, int], kept: Mapping[str, Sequence[int]]
@@ -283,18 +306,19 @@ class Domain:
 
     def usual(self, given: Input) -> Input:
         """The same with the dtypes that the parameters have."""
-        parameters = self.exercise.parameters
+        parameters = self.exercise.slots
         return Input(
             given.dims,
             {
                 n: a.astype(parameters[n].dtype) if isinstance(a, np.ndarray) else a
                 for n, a in given.arguments.items()
             },
+            self.lists,
         )
 
     def weight(self, given: Input) -> tuple[int, ...]:
         """The order of inputs of the same `size`: unusual dtypes, numbers that are not 0, their digits."""
-        unusual = sum(a.dtype != self.exercise.parameters[n].dtype for n, a in given.arrays.items())
+        unusual = sum(a.dtype != self.exercise.slots[n].dtype for n, a in given.arrays.items())
         filled, cost = 0, 0
         for array in given.arrays.values():
             present = array[array != 0]

@@ -13,7 +13,7 @@ import itertools
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.abc import Loader, MetaPathFinder
@@ -24,11 +24,12 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from grader.errors import ExerciseError
+from grader.exercise.rehearsal import Functions
 
 Function = Callable[..., Any]
 
 # Beside the model, but no part of what it computes.
-APART = ("misconceptions", "crosscheck", "rounding")
+APART = ("misconceptions", "crosscheck", "rounding", "demo")
 TYPES = ("typing", "typing_extensions", "collections.abc", "numpy.typing")
 AXES = ("axis", "axis1", "axis2", "axes", "dim")
 
@@ -107,13 +108,14 @@ class Mutants:
 
     Args:
         folder: ``reference/NAME``.
-        entry: Name of the entry point in ``model.py``.
+        entry: Name of the entry point in ``model.py``; where there are several calls, those of their
+            functions by the calls' names.
 
     Raises:
         ExerciseError: A module can't be read or parsed.
     """
 
-    def __init__(self, folder: Path, entry: str) -> None:
+    def __init__(self, folder: Path, entry: str | Mapping[str, str]) -> None:
         self._folder = folder
         self._entry = entry
         self._trees = dict(_modules(folder))
@@ -147,7 +149,7 @@ class Mutants:
         return len(self._all)
 
     @contextmanager
-    def loaded(self, mutant: Mutant | None) -> Iterator[Function]:
+    def loaded(self, mutant: Mutant | None) -> Iterator[Functions]:
         """The entry point of a mutant, or of the unchanged reference, for the time of the ``with`` block.
 
         Raises:
@@ -158,7 +160,11 @@ class Mutants:
             codes[mutant._module] = self.compiled(mutant)
         package = _Package(f"grader_mutant_{next(_numbers)}", codes)
         with package:
-            yield getattr(package.module("model"), self._entry)
+            model = package.module("model")
+            if isinstance(self._entry, str):
+                yield getattr(model, self._entry)
+            else:
+                yield {call: getattr(model, name) for call, name in self._entry.items()}
 
     def compiled(self, mutant: Mutant) -> CodeType:
         """The changed module's code."""

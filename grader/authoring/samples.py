@@ -20,16 +20,19 @@ from numpy.typing import NDArray
 from grader.authoring.calibrate import FACTOR, FLOAT32_ROUNDING, HonestRuns
 from grader.authoring.inputs import Domain
 from grader.errors import GraderError
+from grader.exercise.answers import Answer, answer_of
 from grader.exercise.arrays import RecipeError, Stream
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
-from grader.exercise.calls import PhaseBuilder, PlacedArgument, read_plan
+from grader.exercise.calls import PhaseBuilder, Step, read_plan
 from grader.exercise.expressions import ExpressionError, evaluate
+from grader.exercise.forms import Form
 from grader.exercise.models import Case, Exercise
 from grader.exercise.recipes import ArrayChange, Edit, Parameter, PartChange, Uniform, Values
 from grader.exercise.rehearsal import rehearse
 from grader.exercise.source import PlacedCase
+from grader.exercise.structure import UnfitError
 from grader.judge.answers import Refusal, read_answer
-from grader.outcomes import ArrayValue, StepOutcome
+from grader.outcomes import StepOutcome
 
 Array = NDArray[Any]
 Function = Callable[..., Any]
@@ -58,7 +61,7 @@ class Sample:
     number: int
     assembled: AssembledCase
     outcome: StepOutcome
-    answer: Array
+    answer: Answer
 
     @property
     def words(self) -> str:
@@ -96,10 +99,10 @@ class Agreement:
 
 
 class Samples:
-    """The generated inputs of an exercise; always the same ones.
+    """The generated inputs of one call of an exercise; always the same ones.
 
     Args:
-        exercise: Gives dims, constraints and recipes.
+        exercise: Gives dims, constraints and recipes: the exercise with that call alone.
         reference: The right function.
         runs: The exercise's honest runs, which measure an input's rounding noise.
         count: How many inputs.
@@ -112,11 +115,12 @@ class Samples:
         self._reference = reference
         self._runs = runs
         self._count = count
+        self._chance = any(p.generator is not None for p in exercise.slots.values())
         self._noises: dict[int, tuple[float, float]] = {}
 
     @cached_property
-    def _chunks(self) -> list[tuple[bytes, list[list[PlacedArgument] | int], list[Sample]]]:
-        chunks: list[tuple[bytes, list[list[PlacedArgument] | int], list[Sample]]] = []
+    def _chunks(self) -> list[tuple[bytes, list[Step], list[Sample]]]:
+        chunks: list[tuple[bytes, list[Step], list[Sample]]] = []
         drawn = _drawn(self._exercise)
         while (missing := self._count - sum(len(chunk[2]) for chunk in chunks)) > 0:
             cases = list(itertools.islice(drawn, min(CHUNK, missing)))
@@ -127,7 +131,7 @@ class Samples:
             kept = [
                 (case, outcome, answer)
                 for case, outcome in zip(cases, outcomes, strict=True)
-                if (answer := _answer(outcome)) is not None
+                if (answer := _answer(outcome, self._exercise.form)) is not None
             ]
             if not kept:
                 raise GraderError("the reference gives no finite answer to any generated input")
@@ -150,7 +154,7 @@ class Samples:
                 refused = self._refused(sample, outcome)
                 if isinstance(refused, str):
                     return Agreement(compared, False, error, np.inf, sample.words, refused)
-                off = self._error(sample, refused)
+                off = sample.answer.error(refused)
                 error = max(error, off)
                 if off <= FLOAT64_ROUNDING:
                     continue
@@ -165,24 +169,35 @@ class Samples:
                 break
         return Agreement(compared, same, error, ratio, where)
 
-    def _refused(self, sample: Sample, outcome: StepOutcome) -> Array | str:
+    def _refused(self, sample: Sample, outcome: StepOutcome) -> Answer | str:
         """The answer, or what is wrong with it beside its values."""
         if outcome.state != "returned":
             failure = outcome.failure
             return f"it raises {failure.type}" if failure else f"it {outcome.state}"
-        answer = read_answer(outcome, sample.answer.shape, self._exercise.returns.dtype)
-        if isinstance(answer, Refusal):
-            return answer.message
+        form = self._exercise.form
+        if form.is_array:
+            array = read_answer(outcome, sample.answer.array.shape, form.dtype)
+            if isinstance(array, Refusal):
+                return array.message
+            answer = Answer(array)
+        else:
+            try:
+                answer = answer_of(outcome.value, form)
+            except UnfitError as error:
+                return error.message
+            if unlike := sample.answer.unlike(answer):
+                return f"its answer has {unlike}"
         if outcome.overwritten != sample.outcome.overwritten or outcome.aliased != sample.outcome.aliased:
             return "it changes an argument, or its answer shares memory with one"
-        return answer if np.isfinite(answer).all() else "its answer is not finite"
-
-    def _error(self, sample: Sample, answer: Array) -> float:
-        scale = float(np.max(np.abs(sample.answer), initial=0.0)) or 1.0
-        return float(np.max(np.abs(answer - sample.answer), initial=0.0)) / scale
+        if sample.answer.finite and not answer.finite:
+            return "its answer is not finite"
+        return "it differs in what is compared exactly" if np.isinf(sample.answer.error(answer)) else answer
 
     def _noise(self, sample: Sample) -> tuple[float, float]:
         """Noise of honest float32 and float64 work on an input; infinite where it can't be measured."""
+        if self._chance:
+            # The same generator gives the same numbers: what differs is no rounding.
+            return (FLOAT64_ROUNDING, FLOAT64_ROUNDING)
         if sample.number not in self._noises:
             try:
                 noise = self._runs.measure(plain_call(sample.assembled.calls[0]), sample.answer)
@@ -192,16 +207,18 @@ class Samples:
         return self._noises[sample.number]
 
 
-def _answer(outcome: StepOutcome) -> Array | None:
+def _answer(outcome: StepOutcome, form: Form) -> Answer | None:
     """A right answer that is of use; None where the reference fails or gives no finite numbers."""
     if outcome.state != "returned":
         return None
-    value = outcome.value
-    array = value.array() if isinstance(value, ArrayValue) else None
-    return array if array is not None and np.isfinite(array).all() else None
+    try:
+        answer = answer_of(outcome.value, form)
+    except UnfitError:
+        return None
+    return answer if answer.finite else None
 
 
-def _block(cases: list[AssembledCase]) -> tuple[bytes, list[list[PlacedArgument] | int]]:
+def _block(cases: list[AssembledCase]) -> tuple[bytes, list[Step]]:
     builder = PhaseBuilder()
     for case in cases:
         builder.add_call(case.calls[0])
@@ -221,7 +238,7 @@ def _drawn(exercise: Exercise) -> Iterator[AssembledCase]:
                 raise RecipeError("no dims")
             arrays = {
                 name: _array(draw, parameter, dims)
-                for name, parameter in exercise.parameters.items()
+                for name, parameter in exercise.slots.items()
                 if parameter.shape is not None
             }
             clause = next(iter(exercise.clauses))
@@ -255,7 +272,7 @@ def _dims(domain: Domain, draw: _Draw) -> dict[str, int] | None:
     """Allowed dims: often the smallest value, mostly a few more, now and then one far beyond."""
     exercise = domain.exercise
     work = exercise.work
-    recipes = [p.values for p in exercise.parameters.values() if isinstance(p.values, Values)]
+    recipes = [p.values for p in exercise.slots.values() if isinstance(p.values, Values)]
     numbered = {recipe.integers.below for recipe in recipes if recipe.integers is not None}
     for _ in range(200):
         dims = {
@@ -267,7 +284,7 @@ def _dims(domain: Domain, draw: _Draw) -> dict[str, int] | None:
         if not domain.allows(dims):
             continue
         if work is not None:
-            symbols = {s: 0 for s in exercise.returns.shape if isinstance(s, str) and s not in dims}
+            symbols = dict.fromkeys(exercise.form.free(dims), 0)
             if evaluate(work.expression, symbols | dims) > work.per_case:
                 continue
         return dims

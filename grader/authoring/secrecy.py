@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import deserialize as parse_tensors
 
 from grader.exercise.assemble import case_seed
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import PlacedList, PlacedMapping, arrays_of
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.source import PlacedCase
 from grader.outcomes import ArrayValue, StepOutcome
@@ -176,10 +176,17 @@ def _inputs(pack: Pack, case: PackCase) -> Iterator[bytes]:
     block = pack.blocks[case.visibility]
     for number in case.steps:
         step = pack.plans[case.visibility][number]
-        for argument in step if not isinstance(step, int) else ():
-            if isinstance(argument, PlacedArray):
-                yield block[argument.offset : argument.offset + argument.length]
-                yield from _forms(argument.read(block))
+        lists = [
+            item.array
+            for argument in (step if not isinstance(step, int) else ())
+            for item in (
+                [i for _, i in argument.items] if isinstance(argument, PlacedMapping) else [argument]
+            )
+            if isinstance(item, PlacedList)
+        ]
+        for array in arrays_of(step) + lists:
+            yield block[array.offset : array.offset + array.length]
+            yield from _forms(array.read(block))
 
 
 def _answers(outcomes: Outcomes, case: PackCase) -> Iterator[ArrayValue]:

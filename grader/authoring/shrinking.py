@@ -48,7 +48,7 @@ class Move:
         old = array[self.index]
         new = np.asarray(self.change(old.astype(np.float64)))
         changed = array.copy()
-        changed[self.index] = domain.bounded(domain.exercise.parameters[self.name], new, given.dims)
+        changed[self.index] = domain.bounded(domain.exercise.slots[self.name], new, given.dims)
         return None if np.array_equal(changed, array) else given.with_array(self.name, changed)
 
 
@@ -137,7 +137,7 @@ def simplifications(domain: Domain, given: Input) -> list[Move]:
             continue
         whole: Any = (slice(None),) * array.ndim
         moves.append(Move(name, whole, np.zeros_like))
-        parts = domain.exercise.parameters[name].parts
+        parts = domain.exercise.slots[name].parts
         if parts is not None:
             for number in range(len(parts.names)):
                 part = [slice(None)] * array.ndim

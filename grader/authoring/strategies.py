@@ -36,7 +36,7 @@ def descriptors(exercise: Exercise, batch: RandomBatch) -> SearchStrategy[Descri
     from hypothesis import assume
     from hypothesis import strategies as st
 
-    arrays = [name for name, p in exercise.parameters.items() if p.shape is not None]
+    arrays = [name for name, p in exercise.slots.items() if p.shape is not None]
 
     @st.composite
     def draw_one(draw: DrawFn) -> Descriptor:
@@ -48,7 +48,7 @@ def descriptors(exercise: Exercise, batch: RandomBatch) -> SearchStrategy[Descri
             assume(values)
             dims[name] = draw(st.sampled_from(values))
         if exercise.work is not None:
-            known = {s: 0 for s in exercise.returns.shape if isinstance(s, str) and s not in dims}
+            known = dict.fromkeys(exercise.form.free(dims), 0)
             assume(evaluate(exercise.work.expression, known | dims) <= exercise.work.per_case)
         return Descriptor(
             dims=dims,

@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 from grader.authoring.calibrate import HonestRuns
 from grader.authoring.inputs import Input
 from grader.errors import GraderError, ToolMissingError
+from grader.exercise.answers import Answer, read_answer
+from grader.exercise.forms import Form
+from grader.exercise.rehearsal import arrays_in
+from grader.exercise.structure import UnfitError
 
 Array = NDArray[Any]
 Function = Callable[..., Any]
@@ -53,29 +57,25 @@ class Tell(NamedTuple):
         return (self.empty, self.kind, -self.margin) < (other.empty, other.kind, -other.margin)
 
 
-@dataclass(frozen=True)
-class Right:
-    """The right answer to an input, and its largest magnitude (1 where that is 0)."""
-
-    answer: Array
-    scale: float
-
-
 class Reference:
     """The right answers, kept by input.
 
     Args:
         double, single: The reference computed in float64 and in float32; the same where there is only one.
+        form: What the call returns.
         runs: Other right ways to order the arithmetic, when there are any.
     """
 
-    def __init__(self, double: Function, single: Function, runs: HonestRuns | None = None) -> None:
+    def __init__(
+        self, double: Function, single: Function, form: Form, runs: HonestRuns | None = None
+    ) -> None:
         self.double = double
         self.single = single
+        self.form = form
         self.runs = runs
-        self._known: dict[tuple[Any, ...], Right | None] = {}
+        self._known: dict[tuple[Any, ...], Answer | None] = {}
 
-    def right(self, given: Input) -> Right | None:
+    def right(self, given: Input) -> Answer | None:
         """The answer; None where the reference fails or its answer is not finite, or shakes with rounding."""
         if given.key not in self._known:
             if len(self._known) > 100_000:
@@ -83,25 +83,22 @@ class Reference:
             self._known[given.key] = self._run(given)
         return self._known[given.key]
 
-    def _run(self, given: Input) -> Right | None:
+    def _run(self, given: Input) -> Answer | None:
         try:
-            answer = np.asarray(self.double(*given.call()))
+            answer = read_answer(self.double(*given.call()), self.form)
         except Exception:
             return None
-        if not np.isfinite(answer).all():
-            return None
-        return Right(answer, float(np.abs(answer).max(initial=0.0)) or 1.0)
+        return answer if answer.finite else None
 
-    def steady(self, given: Input, right: Right, margin: float) -> bool:
+    def steady(self, given: Input, right: Answer, margin: float) -> bool:
         """Whether rounding to float32 moves the right answer by little beside a difference of that margin."""
         try:
-            single = np.asarray(self.single(*given.call()), np.float64)
+            single = read_answer(self.single(*given.call()), self.form)
         except Exception:
             return False
-        if single.shape != right.answer.shape:
+        if right.unlike(single):
             return False
-        error = float(np.abs(single - right.answer).max(initial=0.0)) / right.scale
-        return error <= min(STEADY, STEADY_SHARE * margin)
+        return right.error(single) <= min(STEADY, STEADY_SHARE * margin)
 
     def settled(self, given: Input) -> bool:
         """Whether all honest runs agree with the right answer, in float32 too."""
@@ -109,7 +106,7 @@ class Reference:
         if right is None or self.runs is None:
             return right is not None
         try:
-            noise = self.runs.measure(given.call(), right.answer)
+            noise = self.runs.measure(given.call(), right)
         except ToolMissingError:
             raise
         except GraderError:
@@ -151,7 +148,7 @@ class Trial:
         if right is None:
             return None
         self.runs += 1
-        return difference(self.rival.double, given, right)
+        return difference(self.rival.double, given, right, self.reference.form)
 
     def holds(self, given: Input, goal: Tell) -> Tell | None:
         """How the rival's answer differs; None where that falls short of ``goal`` or float32 disagrees."""
@@ -164,41 +161,49 @@ class Trial:
             return None
         if self.rival.single is self.rival.double:
             return tell
-        single = difference(self.rival.single, given, right)
+        single = difference(self.rival.single, given, right, self.reference.form)
         if single is None:
             # Converted to float32, arrays are others than the caller's, which then nobody touches.
             return tell if _touches(self.rival.double, given) else None
         return tell if single.margin >= 0.5 * goal.margin else None
 
 
-def difference(function: Function, given: Input, right: Right) -> Tell | None:
+def difference(function: Function, given: Input, right: Answer, form: Form) -> Tell | None:
     """How a function's answer differs from the right one; None where it is the same."""
     call = given.call()
-    empty = right.answer.size == 0
+    empty = right.array.size == 0
     try:
         answer = function(*call)
     except Exception:
         return Tell(empty, BROKEN, np.inf)
-    plain = isinstance(answer, np.ndarray) and answer.dtype.name in ("float64", "float32")
-    if not plain or answer.shape != right.answer.shape or _touched(given, call, answer):
+    try:
+        found = read_answer(answer, form)
+    except UnfitError:
         return Tell(empty, VALUE, np.inf)
-    error = float(np.abs(answer - right.answer).max(initial=0.0))
+    dtypes = form.dtype if form.is_array else ()
+    odd = form.is_array and (not isinstance(answer, np.ndarray) or answer.dtype.name not in dtypes)
+    if odd or right.unlike(found) or _touched(given, call, answer):
+        return Tell(empty, VALUE, np.inf)
+    error = right.error(found)
     if error == 0:
         return None
-    if not np.isfinite(error):
+    if not found.finite:
         return Tell(empty, BROKEN, np.inf)
-    return Tell(empty, VALUE, error / right.scale)
+    return Tell(empty, VALUE, error)
 
 
 def _touched(given: Input, call: list[Any], answer: Any) -> bool:
     """Whether an argument was overwritten or shares memory with the answer."""
-    for after, before in zip(call, given.arguments.values(), strict=True):
-        if isinstance(before, np.ndarray):
-            if after.shape != before.shape or after.tobytes() != before.tobytes():
-                return True
-            if np.may_share_memory(answer, after) and np.shares_memory(answer, after):
-                return True
-    return False
+    arrays = [a for n, a in given.arguments.items() if isinstance(a, np.ndarray) and n not in given.lists]
+    for after, before in zip(arrays_in(call), arrays, strict=True):
+        if after.shape != before.shape or after.tobytes() != before.tobytes():
+            return True
+        near = isinstance(answer, np.ndarray) and np.may_share_memory(answer, after)
+        if near and np.shares_memory(answer, after):
+            return True
+    if not any(isinstance(argument, list) for argument in call):
+        return False
+    return any(a != b for a, b in zip(call, given.call(), strict=True) if isinstance(a, list))
 
 
 def _touches(function: Function, given: Input) -> bool:

@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from grader.authoring.adequacy import (
     MutantTrial,
     Suite,
     Trial,
+    agreement_of,
     fate_of,
     indistinguishable,
     mutant_survivor,
@@ -22,10 +22,11 @@ from grader.authoring.adequacy import (
     try_mutants,
     with_margin,
 )
-from grader.authoring.answers import outcomes_of, trivial_answers
+from grader.authoring.answers import outcomes_like, outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR, HIGH_NOISE, HonestRuns, advise
 from grader.authoring.mutants import Mutants
 from grader.authoring.rebuild import Rebuild
+from grader.authoring.samples import COUNT as SAMPLES
 from grader.authoring.samples import Samples
 from grader.authoring.secrecy import revealed
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
@@ -34,15 +35,19 @@ from grader.batch.runner import Runner
 from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
 from grader.exercise import yaml_source
+from grader.exercise.answers import answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
-from grader.exercise.build import build_pack, call_reference
+from grader.exercise.build import RightAnswer, build_pack, call_reference
 from grader.exercise.cached import cached_pack
 from grader.exercise.expressions import evaluate
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
 from grader.exercise.models import Relation
 from grader.exercise.pack import Pack, PackCase
-from grader.exercise.reference import Entry, load_entry
+from grader.exercise.reference import Entry, load_entries
+from grader.exercise.rehearsal import Functions
+from grader.exercise.rehearsal import call as rehearsed
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
+from grader.exercise.structure import UnfitError
 from grader.exercise.yaml_source import Document
 from grader.handout.starter import starter
 from grader.handout.statement import read_statement, statement_path
@@ -99,19 +104,25 @@ class Validator:
         return yaml_source.load(path, shown(path))
 
     @cached_property
-    def reference(self) -> Entry:
-        """The model's entry point."""
-        return load_entry(self.folder, "model", self.source.exercise.entry)
+    def entries(self) -> Mapping[str, Entry]:
+        """The model's functions by the calls' names."""
+        return load_entries(self.folder, "model", self.source.exercise)
 
     @cached_property
-    def runs(self) -> HonestRuns:
-        """The honest orders of the arithmetic."""
-        return HonestRuns(self.folder)
+    def runs(self) -> Mapping[str, HonestRuns]:
+        """The honest orders of the arithmetic of each call."""
+        exercise = self.source.exercise
+        return {name: HonestRuns(self.folder, exercise, name) for name in exercise.call_names}
 
     @cached_property
-    def samples(self) -> Samples:
-        """The generated inputs that survivors are held against."""
-        return Samples(self.source.exercise, self.reference, self.runs)
+    def samples(self) -> Mapping[str, Samples]:
+        """The generated inputs of each call that survivors are held against."""
+        exercise = self.source.exercise
+        count = SAMPLES // len(exercise.call_names)
+        return {
+            name: Samples(exercise.view(name), entry, self.runs[name], count=count)
+            for name, entry in self.entries.items()
+        }
 
     def weak(self, code: str, message: str, case: str, *key: str) -> None:
         """Note a weakness at a case, or at one of its keys."""
@@ -237,21 +248,23 @@ class Validator:
                 self.weaknesses.append(Weakness(problem.file, problem.line, "statement", problem.message))
 
     def _work(self) -> None:
-        work = self.source.exercise.work
-        if work is None:
-            return
-        total = 0.0
+        total, most = 0.0, 0
         for case in self.pack.cases:
             placed = self.placed[case.id]
-            symbols = {s: 0 for s in self.source.exercise.returns.shape if isinstance(s, str)}
+            view = self.source.exercise.view(placed.case.call)
+            work = view.work
+            if work is None:
+                continue
+            most = max(most, work.in_all)
+            symbols = dict.fromkeys(view.form.free({}), 0)
             one = float(evaluate(work.expression, symbols | dict(placed.case.dims)))
             calls = sum(not isinstance(self.pack.plans[case.visibility][s], int) for s in case.steps)
             if one > work.per_case:
                 message = f"needs {one:,.0f} multiply-adds, {work.per_case:,} are allowed"
                 self.weak("too_much_work", message, case.id, "random" if placed.drawn else "dims")
             total += one * calls
-        if total > work.in_all:
-            message = f"all calls need {total:,.0f} multiply-adds, {work.in_all:,} are allowed"
+        if total > most:
+            message = f"all calls need {total:,.0f} multiply-adds, {most:,} are allowed"
             self.weak_exercise("too_much_work", message, "work")
 
     # --- right answers --------------------------------------------------------------------
@@ -261,12 +274,19 @@ class Validator:
         exercise = self.source.exercise
         case = next(c for c in self.pack.cases if c.id == placed.case.id)
         assembled = assemble(exercise, placed)
-        answers = call_reference(self.reference, assembled)
-        for dtype in exercise.returns.dtype:
-            judgement = judge_case(self.pack, case, outcomes_of(case, [a.astype(dtype) for a in answers]), {})
+        right = call_reference(self.entries, assembled, exercise)
+        call = self.pack.call(case)
+        if call.is_array and not case.chance and case.check != "raises":
+            answers = [one.array for one in right]
+            given = [outcomes_of(case, [a.astype(dtype) for a in answers]) for dtype in call.dtypes]
+        else:
+            given = [outcomes_like(case, [one.outcome for one in right])]
+        for dtype, outcomes in zip(call.dtypes, given, strict=False):
+            judgement = judge_case(self.pack, case, outcomes, {})
             if judgement.verdict != "passed":
-                self.weak("reference_fails", f"the reference in {dtype}: {judgement.message}", case.id)
-        self._crosscheck(assembled, answers)
+                told = f" in {dtype}" if len(given) > 1 else ""
+                self.weak("reference_fails", f"the reference{told}: {judgement.message}", case.id)
+        self._crosscheck(assembled, case, right)
         measured = self.frozen.cases[case.id]
         if case.tolerance is not None and measured.noise is not None and case.tolerance < 2 * measured.noise:
             self.weak(
@@ -279,38 +299,55 @@ class Validator:
         if isinstance(check, Relation) and check.relation == "differs":
             stricter = {**case.options, "at_least": FACTOR * check.at_least}
             tightened = PackCase(**{**vars(case), "options": stricter})
-            if judge_case(self.pack, tightened, outcomes_of(case, answers), {}).verdict != "passed":
+            outcomes = outcomes_like(case, [one.outcome for one in right])
+            if judge_case(self.pack, tightened, outcomes, {}).verdict != "passed":
                 message = f"the reference changes by less than {FACTOR:g} × at_least"
                 self.weak("relation_margin", message, case.id, "check", "at_least")
 
-    def _crosscheck(self, assembled: AssembledCase, answers: Sequence[Array]) -> None:
-        other = load_entry(self.folder, "crosscheck", self.source.exercise.entry)
-        measured = self.frozen.cases[assembled.case.id]
+    def _crosscheck(self, assembled: AssembledCase, case: PackCase, right: Sequence[RightAnswer]) -> None:
+        """The cross-check gives what the reference gives; where chance decides, what the case asks for."""
+        name = assembled.case.call
+        call = self.source.exercise.call_named(name)
+        other = self.crosschecks[call]
+        form = self.source.exercise.view(name).form
+        measured = self.frozen.cases[case.id]
         allowed = max(CROSSCHECK, FACTOR * (measured.float64_noise or 0.0))
-        for call, answer in zip(assembled.calls, answers, strict=True):
-            try:
-                with np.errstate(all="ignore"):
-                    got = np.asarray(other(*plain_call(call)))
-            except Exception as failure:
-                message = f"the cross-check fails on it: {type(failure).__name__}: {failure}"
-                self.weak("crosscheck_disagrees", message, assembled.case.id)
+        found = [rehearsed(other, plain_call(arguments)) for arguments in assembled.calls]
+
+        def disagree(message: str) -> None:
+            self.weak("crosscheck_disagrees", message, case.id)
+
+        if case.check == "raises" or case.chance:
+            judgement = judge_case(self.pack, case, outcomes_like(case, found), {})
+            if judgement.verdict != "passed":
+                disagree(f"the cross-check: {judgement.message}")
+            return
+        for outcome, wanted in zip(found, right, strict=True):
+            if (failure := outcome.failure) is not None:
+                disagree(f"the cross-check fails on it: {failure.type}: {failure.message}")
                 return
-            if got.shape != answer.shape:
-                self.weak(
-                    "crosscheck_disagrees", f"shape {got.shape}, expected {answer.shape}", assembled.case.id
-                )
+            try:
+                got = answer_of(outcome.value, form)
+            except UnfitError as error:
+                disagree(f"the cross-check: {error.message}")
+                return
+            if unlike := wanted.answer.unlike(got):
+                disagree(unlike)
                 continue
-            scale = float(np.max(np.abs(answer), initial=0.0)) or 1.0
-            error = float(np.max(np.abs(got - answer), initial=0.0)) / scale
-            if not error <= allowed:
-                message = f"cross-check and reference differ by {error:.1g}, {allowed:.1g} is allowed"
-                self.weak("crosscheck_disagrees", message, assembled.case.id)
+            off = wanted.answer.error(got)
+            if not off <= allowed:
+                disagree(f"cross-check and reference differ by {off:.1g}, {allowed:.1g} is allowed")
+
+    @cached_property
+    def crosschecks(self) -> Mapping[str, Entry]:
+        """The cross-check's functions by the calls' names."""
+        return load_entries(self.folder, "crosscheck", self.source.exercise)
 
     # --- wrong answers --------------------------------------------------------------------
 
     def _trivial(self, suite: Suite) -> None:
         """The model as it runs gets full marks; answers without any computation earn next to nothing."""
-        full = suite.trial("reference", self.reference)
+        full = suite.trial("reference", _alone(self.entries))
         known = {w.message.partition(":")[0] for w in self.weaknesses if w.code == "reference_fails"}
         for case_id in full.killed:
             if case_id not in known:
@@ -319,7 +356,7 @@ class Validator:
                 )
         for name, steps in trivial_answers(self.pack).items():
             self._earns(suite, f"an answer of {name}", steps, TRIVIAL_SHARE, "trivial_answer_scores")
-        outcomes = suite.outcomes(starter(self.source.exercise, self.source.policy))
+        outcomes = suite.outcomes(starter(self.source))
         self._earns(suite, "a function that is not written yet", outcomes, 0.0, "starter_scores")
 
     def _earns(
@@ -377,7 +414,9 @@ class Validator:
     def _mutants(self, suite: Suite) -> list[MutantTrial]:
         """Mutants of the reference are killed, or no more than rounding, or the same function."""
         self.progress("mutants")
-        mutants = Mutants(self.folder, self.source.exercise.entry)
+        exercise = self.source.exercise
+        names = {call: call or exercise.entries[0] for call in exercise.call_names}
+        mutants = Mutants(self.folder, names if exercise.calls else exercise.entries[0])
         tried = try_mutants(suite, mutants, self.samples, self.progress)
         for one in tried:
             if one.fate == "open_hole":
@@ -394,7 +433,7 @@ class Validator:
             if trial.caught:
                 continue
             assert model is not None
-            fate, figures = fate_of(trial, self.samples.agreement(model.entry(one.make())))
+            fate, figures = fate_of(trial, agreement_of(model.entry(one.make()), self.samples))
             place = (shown(Path(one.file)), one.line)
             found.append(Survivor(one.id, "misconception", fate, one.title, figures, *place))
         return (
@@ -502,9 +541,12 @@ class Validator:
             if nearest is not None and advice and (poor or noise > HIGH_NOISE):
                 assert model is not None
                 self.progress(f"margin of {case.id}")
-                call = plain_call(assemble(self.source.exercise, self.placed[case.id]).calls[0])
-                wrong = model.entry(nearest.make())
-                words = advise(self.runs, self.source.exercise, call, self.reference, wrong, nearest.id)
+                placed = self.placed[case.id]
+                name = self.source.exercise.call_named(placed.case.call)
+                call = plain_call(assemble(self.source.exercise, placed).calls[0])
+                wrong = model.function(name, nearest.make())
+                view = self.source.exercise.view(name)
+                words = advise(self.runs[name], view, call, self.entries[name], wrong, nearest.id)
             elif poor or noise > HIGH_NOISE:
                 words = "the margin is small"
             margins.append(
@@ -519,6 +561,11 @@ class Validator:
                 )
             )
         return tuple(margins)
+
+
+def _alone(entries: Mapping[str, Entry]) -> Functions:
+    """The only function, or all by the calls' names."""
+    return entries[""] if list(entries) == [""] else entries
 
 
 def _kept(trial: Trial, pack: Pack) -> str:

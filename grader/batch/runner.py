@@ -6,6 +6,7 @@ text or after the exercise's points, hints or tolerances have changed.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import random
@@ -17,7 +18,7 @@ from typing import Any
 
 from grader.batch.jobs import Job
 from grader.batch.stored import Ran, SmallCalls
-from grader.exercise.calls import PlacedArray, read_plan
+from grader.exercise.calls import arrays_of, read_plan
 from grader.exercise.pack import Pack
 from grader.intake.submission import Submission
 from grader.judge import submission as judging
@@ -243,8 +244,10 @@ class Runner:
             submission.source,
             submission.filename,
             submission.module,
-            self.pack.exercise.entry,
+            self.pack.exercise.entries,
             parts=submission.parts,
+            calls=tuple(name for name in self.pack.exercise.calls if name),
+            driver=self.pack.exercise.driver,
         )
 
     # --- the few calls after a failure ----------------------------------------------------
@@ -334,7 +337,7 @@ class Runner:
         if self._analyst is None:
             self._analyst = Analyst(self.start("numpy"), self._limits.memory)
         return self._analyst.analyze(
-            program.source, program.filename, program.entry, program.parts, program.module
+            program.source, program.filename, program.entries[0], program.parts, program.module
         )
 
     def _with_findings(self, execution: Execution) -> Mapping[str, Any] | None:
@@ -355,6 +358,7 @@ class Runner:
         imports = report.get("imports")
         rows = imports if isinstance(imports, list) else []
         roots = {str(row.get("module", "")).partition(".")[0] for row in rows if isinstance(row, Mapping)}
+        roots |= _imported(self.pack.exercise.driver)
         wanted = [k for k in KINDS if k in roots and k in self.pack.exercise.packages]
         return wanted[-1] if wanted else "numpy"
 
@@ -363,6 +367,14 @@ class Runner:
         text = f"{self.pack.execution_digest}\n{program.source}".encode("utf-8", "surrogatepass")
         chosen = random.Random(hashlib.sha256(text).digest())
         return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
+
+
+def _imported(driver: str) -> set[str]:
+    """The packages that a driver imports; nothing where there is no driver."""
+    nodes = list(ast.walk(ast.parse(driver)))
+    named = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    named += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in named}
 
 
 def info_of(submission: Submission) -> SubmissionInfo:
@@ -401,7 +413,7 @@ def _recorded(phase: Phase, kind: str, chosen: random.Random) -> tuple[int, ...]
 
     def size(number: int) -> int:
         step = phase.plan[number]
-        return 0 if isinstance(step, int) else sum(a.length for a in step if isinstance(a, PlacedArray))
+        return sum(array.length for array in arrays_of(step))
 
     larger = sorted(calls, key=size)[len(calls) // 2 :]
     return tuple(sorted(chosen.sample(larger, min(RECORDED_CALLS, len(larger)))))

@@ -50,11 +50,12 @@ def debug(pack: Pack, chosen: argparse.Namespace) -> int:
     with _placed(submission, chosen.paths[0]) as (path, folders):
         program = _Program(submission, path, folders)
         with streams.kept():
-            entry = program.load(pack.exercise.entry, streams)
+            entry = program.load(pack.exercise.called(case.call), streams)
         if entry is None:
             return LESS_THAN_FULL
         print(
-            f"{case.id}: {pack.exercise.entry} of {submission.filename} runs in plain Python here,\n"
+            f"{case.id}: {pack.exercise.called(case.call)} of {submission.filename} "
+            "runs in plain Python here,\n"
             "without the sandbox, so only debug what you wrote yourself or trust."
         )
         stepping = _Stepping(entry, program.own, pack, case, hook, streams)
@@ -426,6 +427,8 @@ def _expected(pack: Pack, case: PackCase) -> RenderableType:
     from grader.judge.topics import asks
     from grader.report.terminal.matrices import side_by_side
 
+    if case.answer:
+        return Text(case.answer)
     if case.check != "compare":
         return Text(asks(case))
     return side_by_side({"expected": plain(pack.expected(case))})
@@ -435,6 +438,7 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
     """Say whether the case holds, by the judge that grading has."""
     from rich.text import Text
 
+    from grader.exercise.written import written
     from grader.judge.answers import Refusal, read_answer
     from grader.judge.cases import judge_case
     from grader.judge.details import plain
@@ -444,11 +448,14 @@ def _verdict(pack: Pack, case: PackCase, submission: Submission, outcomes: list[
     from grader.report.texts import clean
 
     own = [outcomes[step] for step in case.steps]
-    changed = {number: case.visibility for one in own for number in one.overwritten}
+    names = pack.parameters(case)
+    changed = {names[number]: case.visibility for one in own for number in one.overwritten}
     judged = judge_case(pack, case, own, changed, Positions(submission.parts))
     terminal = console()
-    if case.check == "compare":
-        answer = read_answer(own[0], case.shapes[0], pack.exercise.dtypes) if own[0].value else None
+    if case.answer:
+        terminal.print(Text(f"obtained: {written(own[0].value)}\nexpected: {case.answer}"))
+    elif case.check == "compare":
+        answer = read_answer(own[0], case.shapes[0], pack.call(case).dtypes) if own[0].value else None
         shown = {"expected": plain(pack.expected(case))}
         if answer is not None and not isinstance(answer, Refusal):
             shown = {"obtained": plain(answer), **shown}

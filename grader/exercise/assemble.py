@@ -5,15 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise.arrays import RecipeError, apply_change, make_array
-from grader.exercise.calls import Argument, ArrayArgument
+from grader.exercise.calls import (
+    Argument,
+    ArrayArgument,
+    GeneratorArgument,
+    LeafArgument,
+    PlainArgument,
+    grouped,
+    leaves,
+    plain,
+)
 from grader.exercise.expressions import ExpressionError, evaluate
-from grader.exercise.models import Case, Change, Exercise, Relation
-from grader.exercise.recipes import ArrayChange
+from grader.exercise.models import Case, Change, Exercise, Statistic, change_of
+from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.source import PlacedCase
 
 Call = tuple[Argument, ...]
@@ -21,7 +29,10 @@ Call = tuple[Argument, ...]
 
 @dataclass(frozen=True)
 class AssembledCase:
-    """A case with the arguments of each call it makes: one, or two for a relation with a change."""
+    """A case with the arguments of each call it makes.
+
+    These are one call; two for a check with a change; for a statistic as many as it asks for.
+    """
 
     placed: PlacedCase
     calls: tuple[Call, ...]
@@ -35,7 +46,7 @@ class AssembledCase:
         """SHA-256 over dtype, shape and bytes of every argument."""
         hasher = hashlib.sha256()
         for call in self.calls:
-            for argument in call:
+            for argument in leaves(call):
                 if isinstance(argument, ArrayArgument):
                     array = argument.array
                     hasher.update(f"{array.dtype.str}{array.shape}".encode())
@@ -52,42 +63,76 @@ def case_seed(case: Case) -> int:
     return int.from_bytes(hashlib.sha256(case.id.encode()).digest()[:6], "big")
 
 
+def generator_seed(seed: int, name: str, number: int = 0) -> int:
+    """The seed of a generator argument in one of a case's calls."""
+    text = f"{seed}\0{name}\0{number}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
 def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:
-    """Make the arrays of a case.
+    """Make the arguments of a case.
 
     Raises:
         ExerciseError: A recipe of the case doesn't fit, with the case's file and line.
     """
     case = placed.case
+    exercise = exercise.view(case.call)
     seed = case_seed(case)
     dims: dict[str, int | float] = dict(case.dims)
-    first: dict[str, Argument] = {}
+    first: dict[str, LeafArgument] = {}
 
     def fault(error: Exception, *key: str) -> ExerciseError:
         said = f"{case.id}.{'.'.join(key)}"
         return ExerciseError([Problem(placed.file, placed.at(*key), said, str(error))])
 
-    for name, parameter in exercise.parameters.items():
+    for name, parameter in exercise.slots.items():
         change = case.arrays.get(name, ArrayChange())
         try:
-            if parameter.shape is None:
-                assert parameter.scalar is not None
-                first[name] = _plain(evaluate(parameter.scalar, dims))
-            else:
-                array = make_array(name, parameter, change, dims, seed, placed.dtype)
-                first[name] = ArrayArgument(array, change.layout or "c", bool(change.read_only))
+            first[name] = _argument(name, parameter, change, dims, seed, placed.dtype)
         except (RecipeError, ExpressionError) as error:
             raise fault(error, "arrays", name) from None
-    calls = [tuple(first.values())]
-    if isinstance(case.check, Relation) and case.check.change:
+    calls = [grouped(first)]
+    changes = change_of(case.check)
+    if changes:
         second = dict(first)
-        for name, relation_change in case.check.change.items():
+        for name, relation_change in changes.items():
             try:
                 second[name] = change_argument(name, first[name], relation_change, dims, seed)
             except (RecipeError, ExpressionError) as error:
                 raise fault(error, "check", "change", name) from None
-        calls.append(tuple(second.values()))
+        calls.append(grouped(second))
+    if isinstance(case.check, Statistic):
+        generators = [n for n, p in exercise.slots.items() if p.generator is not None]
+        for number in range(1, case.check.calls):
+            other = first | {n: GeneratorArgument(generator_seed(seed, n, number)) for n in generators}
+            calls.append(grouped(other))
     return AssembledCase(placed, tuple(calls))
+
+
+def _argument(
+    name: str,
+    parameter: Parameter,
+    change: ArrayChange,
+    dims: dict[str, int | float],
+    seed: int,
+    dtype: str | None,
+) -> LeafArgument:
+    """Raises RecipeError or ExpressionError where the recipe doesn't fit."""
+    if parameter.shape is not None:
+        array = make_array(name, parameter, change, dims, seed, dtype)
+        return ArrayArgument(array, change.layout or "c", bool(change.read_only), parameter.as_list)
+    given = "value" in change.model_fields_set
+    if parameter.generator is not None:
+        stated = change.value if given else None
+        return GeneratorArgument(stated if stated is not None else generator_seed(seed, name))
+    if parameter.scalar is not None and not given:
+        return _plain(evaluate(parameter.scalar, dims))
+    return plain_argument(change.value if given else parameter.value)
+
+
+def plain_argument(value: Any) -> LeafArgument:
+    """A value as an argument: numbers as they are."""
+    return value if type(value) in (int, float) else PlainArgument(value)
 
 
 def _plain(number: int | float) -> int | float:
@@ -95,25 +140,28 @@ def _plain(number: int | float) -> int | float:
 
 
 def change_argument(
-    name: str, argument: Argument, change: Change, dims: dict[str, int | float], seed: int
-) -> Argument:
-    """An argument of a relation's second call, made from that of the first.
+    name: str, argument: LeafArgument, change: Change, dims: dict[str, int | float], seed: int
+) -> LeafArgument:
+    """An argument of a second call, made from that of the first.
 
     Raises:
         RecipeError, ExpressionError: The change doesn't fit the argument.
     """
     if isinstance(argument, ArrayArgument):
-        if change.scalar is not None:
+        if change.scalar is not None or "value" in change.model_fields_set:
             raise RecipeError("is an array; a scalar can't replace it")
         array = apply_change(argument.array, change, dims, seed, name)
-        return ArrayArgument(array, argument.layout, argument.read_only)
-    if change.scalar is None:
+        return ArrayArgument(array, argument.layout, argument.read_only, argument.as_list)
+    new = change.value if "value" in change.model_fields_set else change.scalar
+    if new is None and "value" not in change.model_fields_set:
         raise RecipeError("is a scalar; expected the key scalar")
-    return change.scalar
+    if isinstance(argument, GeneratorArgument):
+        if type(new) is not int or new < 0:
+            raise RecipeError(f"is a generator; expected a whole number as its seed, found {new!r}")
+        return GeneratorArgument(new)
+    return plain_argument(new)
 
 
-def plain_call(
-    call: Sequence[Argument],
-) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float64]] | int | float]:
+def plain_call(call: Sequence[Argument]) -> list[Any]:
     """The arguments of a call as a function written in numpy takes them, in C order and writable."""
-    return [a.array.copy() if isinstance(a, ArrayArgument) else a for a in call]
+    return [plain(argument) for argument in call]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,52 +12,111 @@ from numpy.typing import NDArray
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
+from grader.exercise.answers import Answer, answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.cache import remembered
-from grader.exercise.calls import ArrayArgument, PhaseBuilder
+from grader.exercise.calls import PhaseBuilder, grouped
 from grader.exercise.examples import make_example
 from grader.exercise.expressions import evaluate
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.follow_up import FollowUp
+from grader.exercise.forms import Form
 from grader.exercise.frozen import Frozen
 from grader.exercise.influence_calls import influence_calls, right_map
 from grader.exercise.known import NOTHING_KNOWN, Known, from_tensors, to_tensors
 from grader.exercise.misconceptions import load_misconceptions, load_model
-from grader.exercise.models import Exercise, Relation
-from grader.exercise.pack import PackCase, PackExercise
-from grader.exercise.reference import Entry, load_entry
+from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic, check_name
+from grader.exercise.pack import PackCall, PackCase, PackExercise
+from grader.exercise.reference import Entry, load_entries
+from grader.exercise.rehearsal import call as rehearsed
 from grader.exercise.source import ExerciseSource, case_ids, shown
+from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
 from grader.exercise.weights import Worth, course_points
+from grader.exercise.written import written
+from grader.outcomes import StepOutcome
 
 # What an answer may be off by, in rounding noise, before it is another one.
 NOISE_FACTOR = 10.0
 # The same where no noise was measured, since no values are compared.
 UNMEASURED = 1e-5
+# The chance that a right submission fails any of an exercise's statistical tests.
+FAMILY_LEVEL = 1e-9
+# Numbers that an answer which hangs on chance may hold beyond four times those of the reference's.
+ROOM = 1024
 
 
-def call_reference(entry: Entry, assembled: AssembledCase) -> list[NDArray[Any]]:
+@dataclass(frozen=True)
+class RightAnswer:
+    """What the reference gives to a call.
+
+    Attributes:
+        outcome: How the call ended.
+        answer: The answer; empty where the call raised.
+    """
+
+    outcome: StepOutcome
+    answer: Answer
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The answer's numbers."""
+        return self.answer.array
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...] | None:
+        """What they belong to; None where the answer is an array."""
+        return self.answer.leaves
+
+
+def call_reference(
+    entries: Mapping[str, Entry], assembled: AssembledCase, exercise: Exercise
+) -> list[RightAnswer]:
     """The reference's answer to each call of a case.
 
     Raises:
-        ExerciseError: The reference fails on it, or the case's relation names rows that there are not.
+        ExerciseError: The reference fails on it, or gives no such answer as ``returns`` says, or the case's
+            relation names rows that there are not.
     """
+    case, placed = assembled.case, assembled.placed
+    entry, form = entries[exercise.call_named(case.call)], exercise.view(case.call).form
     answers = []
+
+    def fault(message: str) -> ExerciseError:
+        return ExerciseError([Problem(placed.file, placed.line, "", f"{case.id}: {message}")])
+
     for call in assembled.calls:
-        try:
-            with np.errstate(all="ignore"):
-                answers.append(np.asarray(entry(*plain_call(call))))
-        except Exception as error:
-            placed = assembled.placed
-            message = f"{placed.case.id}: the reference fails on it: {type(error).__name__}: {error}"
-            raise ExerciseError([Problem(placed.file, placed.line, "", message)]) from error
-    _check_rows(assembled, answers)
+        outcome = rehearsed(entry, plain_call(call))
+        if isinstance(case.check, Raises):
+            answers.append(_raised(outcome, case.check, fault))
+            continue
+        if outcome.failure is not None:
+            raise fault(f"the reference fails on it: {outcome.failure.type}: {outcome.failure.message}")
+        answers.append(right_answer(outcome, form, fault))
+    _check_rows(assembled, [answer.array for answer in answers])
     return answers
+
+
+def right_answer(outcome: StepOutcome, form: Form, fault: Callable[[str], Exception]) -> RightAnswer:
+    """What a trusted function returned. Raises ``fault(message)`` where it is not of the form."""
+    try:
+        return RightAnswer(outcome, answer_of(outcome.value, form))
+    except UnfitError as error:
+        raise fault(f"the reference gives another answer than returns says: {error.message}") from None
+
+
+def _raised(outcome: StepOutcome, check: Raises, fault: Callable[[str], Exception]) -> RightAnswer:
+    failure = outcome.failure
+    if failure is None:
+        raise fault(f"the reference returns; expected the exception {' or '.join(check.types)}")
+    if not any(name in (failure.type, *failure.bases) for name in check.types):
+        raise fault(f"the reference raises {failure.type}; expected {' or '.join(check.types)}")
+    return RightAnswer(outcome, Answer(np.zeros(0)))
 
 
 def _check_rows(assembled: AssembledCase, answers: list[NDArray[Any]]) -> None:
     """Raises ExerciseError when a relation names rows that an answer doesn't have."""
     check, placed = assembled.case.check, assembled.placed
-    if not isinstance(check, Relation) or check.relation not in ("equals", "differs"):
+    if not isinstance(check, Relation) or check.relation not in ("equals", "differs") or check.part:
         return
     lengths = []
     named = {"rows": check.rows, "other_rows": check.other_rows}
@@ -74,29 +135,48 @@ def _check_rows(assembled: AssembledCase, answers: list[NDArray[Any]]) -> None:
 
 
 def answer_shape(
-    exercise: Exercise, assembled: AssembledCase, answer: NDArray[Any], call: int = 0
+    exercise: Exercise, assembled: AssembledCase, answer: RightAnswer, call: int = 0
 ) -> tuple[int, ...]:
-    """The reference's shape, checked against the exercise's ``returns``.
+    """The reference's shape, checked against the call's ``returns``.
+
+    Of an answer that is no array it is the length of the vector of its numbers.
 
     A relation's second call may have other dims (it takes some rows, say): there only the axes are counted.
 
     Raises:
         ExerciseError: A dim of ``returns`` that the case fixes has another value.
     """
-    dims = assembled.case.dims
-    symbols = exercise.returns.shape
+    dims, placed = assembled.case.dims, assembled.placed
+    form = exercise.view(assembled.case.call).form
+    array = answer.array
+    if answer.outcome.failure is not None:
+        return ()
+    if answer.leaves is not None:
+        if call == 0:
+            try:
+                assert answer.outcome.value is not None
+                require_sizes(flatten(answer.outcome.value, form), dims)
+            except UnfitError as error:
+                message = f"{placed.case.id}: the reference's answer: {error.message}"
+                raise ExerciseError([Problem(placed.file, placed.line, "", message)]) from None
+        return array.shape
+    symbols = form.shape or []
     fixed = [
         None if isinstance(s, str) and s.isidentifier() and s not in dims else evaluate(s, dims)
         for s in symbols
     ]
-    matches = len(fixed) == answer.ndim and all(
-        call > 0 or f is None or f == n for f, n in zip(fixed, answer.shape, strict=True)
+    matches = len(fixed) == array.ndim and all(
+        call > 0 or f is None or f == n for f, n in zip(fixed, array.shape, strict=True)
     )
     if not matches:
-        placed = assembled.placed
-        message = f"{placed.case.id}: the reference returns the shape {answer.shape}, expected {symbols}"
+        message = f"{placed.case.id}: the reference returns the shape {array.shape}, expected {symbols}"
         raise ExerciseError([Problem(placed.file, placed.line, "", message)])
-    return answer.shape
+    return array.shape
+
+
+def hangs_on_chance(exercise: Exercise, call: str) -> bool:
+    """Whether a call takes a random generator, so that two right answers may differ."""
+    return any(p.generator is not None for p in exercise.view(call).slots.values())
 
 
 def build_pack(
@@ -113,9 +193,10 @@ def build_pack(
     Raises:
         ExerciseError: A case can't be made, or its arrays are not the ones that were frozen.
     """
-    entry = load_entry(source.reference_folder, "model", source.exercise.entry)
+    entries = load_entries(source.reference_folder, "model", source.exercise)
     builders = {name: PhaseBuilder() for name in packs.PHASES}
     points = _points(source, frozen)
+    levels = log_levels(source)
     cases: list[PackCase] = []
     expected: dict[str, NDArray[np.float64]] = {}
     for placed in source.cases(frozen.batches):
@@ -128,16 +209,38 @@ def build_pack(
             command = f"grader validate {source.name} --write"
             message = f"{case.id}: its arrays are not those of frozen.json; run: {command}"
             raise ExerciseError([Problem(placed.file, placed.line, "", message)])
-        answers = call_reference(entry, assembled)
+        answers = call_reference(entries, assembled, source.exercise)
+        chance = hangs_on_chance(source.exercise, case.call)
+        if chance and case.check == "compare":
+            message = f"{case.id}: the answer hangs on chance and can't be compared; use holds or statistic"
+            raise ExerciseError([Problem(placed.file, placed.at("check"), "check", message)])
         shapes = [answer_shape(source.exercise, assembled, a, n) for n, a in enumerate(answers)]
-        steps, step_shapes = _add_steps(builders[case.visibility], assembled, shapes)
-        check, options = case.check, {}
-        if isinstance(check, Relation):
-            options = check.model_dump(exclude={"relation", "change"}, exclude_none=True)
-            check = check.relation  # type: ignore[assignment]
-        scale = float(np.max(np.abs(answers[0]), initial=0.0)) if answers[0].size else 0.0
+        if chance:
+            # Another right answer may be longer.
+            shapes = [(4 * answer.array.size + ROOM,) for answer in answers]
+        call = source.exercise.call_named(case.call)
+        steps, order = _add_steps(builders[case.visibility], assembled, call)
+        check = check_name(case.check)
+        options: dict[str, Any] = {}
+        if isinstance(case.check, Relation):
+            options = case.check.model_dump(exclude={"relation", "change"}, exclude_none=True)
+        elif isinstance(case.check, Raises):
+            options = {"raises": list(case.check.types), "mentions": case.check.mentions}
+        elif isinstance(case.check, Holds):
+            options = case.check.model_dump(exclude={"change", "let"}) | {"let": list(case.check.let.items())}
+        elif isinstance(case.check, Statistic):
+            options = case.check.model_dump(exclude={"calls", "let", "level"}, exclude_none=True) | {
+                "let": list(case.check.let.items()),
+                "log_level": levels[case.id],
+            }
+        first = answers[0]
+        scale = float(np.max(np.abs(first.array), initial=0.0)) if first.array.size else 0.0
         if check == "compare":
-            expected[case.id] = answers[0].astype(np.float64)
+            expected[case.id] = first.array.astype(np.float64)
+        leaves: tuple[Any, ...] = ()
+        if first.leaves is not None and not chance:
+            each = [answer.leaves or () for answer in answers]
+            leaves = tuple([[*map(_leaf, each[n])] for n in order])
         cases.append(
             PackCase(
                 id=case.id,
@@ -148,21 +251,25 @@ def build_pack(
                 visibility=case.visibility,
                 requires=tuple(case.requires),
                 hint=case.hint,
-                check=str(check),
+                check=check,
                 options=options,
                 steps=tuple(steps),
-                shapes=tuple(step_shapes),
+                shapes=tuple([shapes[n] for n in order]),
                 tolerance=measured.tolerance,
                 dims=dict(case.dims),
                 scale=scale if np.isfinite(scale) and scale > 0 else 1.0,
                 drawn=placed.drawn,
                 extra=case.id in source.extra_credit,
+                call=call,
+                leaves=leaves,
+                answer=written(first.outcome.value) if check == "compare" and leaves else "",
+                chance=chance,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
     exercise = _pack_exercise(source, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
-    follow = _follow_up(source, frozen, entry)
+    follow = _follow_up(source, frozen, entries)
     return packs.dump(
         exercise, cases, blocks, expected, known, follow, student=student, sources=source.digest
     )
@@ -177,7 +284,7 @@ def _points(source: ExerciseSource, frozen: Frozen) -> dict[str, float]:
     return course_points(worths, source.exercise.grading)
 
 
-def _follow_up(source: ExerciseSource, frozen: Frozen, entry: Entry) -> FollowUp | None:
+def _follow_up(source: ExerciseSource, frozen: Frozen, entries: Mapping[str, Entry]) -> FollowUp | None:
     """The calls of the influence map and the small examples; None where there are neither."""
     exercise, folder = source.exercise, source.reference_folder
     misconceptions = load_misconceptions(folder, list(exercise.clauses))
@@ -185,15 +292,19 @@ def _follow_up(source: ExerciseSource, frozen: Frozen, entry: Entry) -> FollowUp
     influence = None
     if exercise.influence is not None:
         place = shown(source.root / "cases" / source.name / "exercise.yaml"), source.influence_line
-        calls = influence_calls(exercise, exercise.influence, *place)
-        influence = right_map(entry, calls, exercise, exercise.influence, *place)
-        for call in calls:
-            builder.add_call(call)
+        name = exercise.call_named(exercise.influence.call)
+        view = exercise.view(name)
+        calls = influence_calls(view, exercise.influence, *place)
+        influence = right_map(entries[name], calls, view, exercise.influence, *place)
+        for arguments in calls:
+            builder.add_call(arguments, name)
     examples = []
     model = load_model(folder)
     for found in (*frozen.counterexamples.values(), *frozen.ladder):
-        examples.append(make_example(entry, model, misconceptions, found, list(exercise.dims)))
-        builder.add_call([ArrayArgument(a) if isinstance(a, np.ndarray) else a for a in found.call()])
+        name = exercise.call_named(found.call_name)
+        view = exercise.view(name)
+        examples.append(make_example(entries[name], model, misconceptions, found, view))
+        builder.add_call(grouped(found.slots()), name)
     return FollowUp(builder.finish(), influence, tuple(examples)) if len(builder) else None
 
 
@@ -210,6 +321,7 @@ def _known(
     tolerances: dict[str, dict[int, float]] = {name: {} for name in blocks}
     whole: dict[str, list[int]] = {name: [] for name in blocks}
     drawn: dict[str, list[int]] = {name: [] for name in blocks}
+    raising = sorted({name for case in cases for name in case.options.get("raises", ())})
     for case in cases:
         noise = frozen.cases[case.id].noise
         tolerance = case.tolerance or (NOISE_FACTOR * noise if noise else UNMEASURED)
@@ -217,7 +329,8 @@ def _known(
             whole[case.visibility] += case.steps
             drawn[case.visibility] += case.steps if case.drawn else ()
         for step in case.steps:
-            tolerances[case.visibility][step] = math.inf if case.check == "finite" else tolerance
+            says_nothing = case.check == "finite" or case.chance
+            tolerances[case.visibility][step] = math.inf if says_nothing else tolerance
     phases = {
         name: PhaseCalls(
             block, [tolerances[name][step] for step in sorted(tolerances[name])], whole[name], drawn[name]
@@ -227,35 +340,64 @@ def _known(
     if not len(misconceptions):
         return NOTHING_KNOWN
 
+    parameters = {name: list(source.exercise.view(name).parameters) for name in source.exercise.call_names}
+
     def make() -> dict[str, NDArray[Any]]:
         model = load_model(source.reference_folder)
-        return to_tensors(fingerprint_known(model, misconceptions, phases, list(source.exercise.parameters)))
+        return to_tensors(fingerprint_known(model, misconceptions, phases, parameters, raising))
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})
     texts = [path.read_bytes() for path in sorted(source.reference_folder.rglob("*.py"))]
     parts = [repr((name, p)).encode() for name, p in phases.items()] + [
         repr(source.exercise.model_copy(update={"grading": None})).encode(),
+        repr(raising).encode(),
         *texts,
     ]
     return from_tensors(remembered(b"\0".join(parts), make))
 
 
-def _add_steps(
-    builder: PhaseBuilder, assembled: AssembledCase, shapes: list[tuple[int, ...]]
-) -> tuple[list[int], list[tuple[int, ...]]]:
-    """Append a case's steps; the relation decides which."""
-    check = assembled.case.check
-    relation = check.relation if isinstance(check, Relation) else check
-    steps = [builder.add_call(call) for call in assembled.calls]
-    step_shapes = list(shapes)
-    if relation == "same_on_repeat":
-        steps.append(builder.add_call(assembled.calls[0]))
-        step_shapes.append(shapes[0])
-    elif relation == "earlier_answer_kept":
+def _add_steps(builder: PhaseBuilder, assembled: AssembledCase, call: str) -> tuple[list[int], list[int]]:
+    """Append a case's steps, as its check asks for them; for each the number of the right answer to it."""
+    check = check_name(assembled.case.check)
+    steps = [builder.add_call(arguments, call) for arguments in assembled.calls]
+    order = list(range(len(steps)))
+    if check == "same_on_repeat":
+        steps.append(builder.add_call(assembled.calls[0], call))
+        order.append(0)
+    elif check == "earlier_answer_kept":
         steps.append(builder.add_reread(steps[0]))
-        step_shapes.append(shapes[0])
-    return steps, step_shapes
+        order.append(0)
+    return steps, order
+
+
+def _leaf(leaf: Leaf) -> list[Any]:
+    """A leaf as a pack holds it."""
+    return [list(leaf.path), list(leaf.shape), leaf.exact, leaf.group]
+
+
+def log_levels(source: ExerciseSource) -> dict[str, float]:
+    """For each statistical test the natural logarithm of its level: the chance that it fails a right answer.
+
+    Tests that state none share what is left of the family's, equally (Bonferroni).
+    """
+    stated: dict[str, float] = {}
+    open_: list[str] = []
+    for entry in source.entries:
+        if isinstance(entry.spec.check, Statistic):
+            for name in case_ids(entry.spec)[1:] or [entry.spec.id]:
+                if entry.spec.check.level is None:
+                    open_.append(name)
+                else:
+                    stated[name] = entry.spec.check.level
+    left = FAMILY_LEVEL - math.fsum(stated.values())
+    if (stated and left < 0) or (open_ and left <= 0):
+        first = next(e for e in source.entries if e.spec.id in stated or set(case_ids(e.spec)) & set(stated))
+        message = f"the levels of all statistical tests together are above {FAMILY_LEVEL:g}"
+        raise ExerciseError([Problem(first.file, first.at("check", "level"), "check.level", message)])
+    return {name: math.log(level) for name, level in stated.items()} | {
+        name: math.log(left / len(open_)) for name in open_
+    }
 
 
 def _grading(source: ExerciseSource, *, student: bool) -> dict[str, Any]:
@@ -275,12 +417,22 @@ def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
     return PackExercise(
         name=source.name,
         title=exercise.title,
-        entry=exercise.entry,
+        entry=exercise.entries[0],
+        entries=exercise.entries,
         packages=tuple(exercise.packages),
-        parameters=tuple(exercise.parameters),
-        dtypes=tuple(exercise.returns.dtype),
+        calls={name: _pack_call(source, name) for name in exercise.call_names},
+        driver=source.driver,
         limits=exercise.limits.model_dump(),
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
         grading=_grading(source, student=student),
+    )
+
+
+def _pack_call(source: ExerciseSource, name: str) -> PackCall:
+    view = source.exercise.view(name)
+    return PackCall(
+        parameters=tuple(view.parameters),
+        returns=view.form.model_dump(exclude_defaults=True, exclude_none=True),
+        driven=(name or source.exercise.entries[0]) in source.driven,
     )

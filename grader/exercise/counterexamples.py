@@ -11,6 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.arrays import float32_values
+from grader.exercise.calls import (
+    ArrayArgument,
+    GeneratorArgument,
+    LeafArgument,
+    PlainArgument,
+    grouped,
+    plain,
+)
 
 Array = NDArray[Any]
 DTYPE = "float64"
@@ -42,7 +50,8 @@ class WrittenArray:
         return float32_values(array).astype(self.dtype)
 
 
-WrittenArgument = WrittenArray | int | float
+# A number; an array; a generator by its seed; or a text, nothing and the like.
+WrittenArgument = WrittenArray | GeneratorArgument | PlainArgument | int | float
 
 
 @dataclass(frozen=True)
@@ -52,16 +61,27 @@ class Counterexample:
     Attributes:
         misconception: Id of the known mistake that it tells; empty for an input of the ladder.
         dims: Value of each dim.
-        arguments: The arguments of the call by the parameters' names, in their order.
+        arguments: What the slots of the call's parameters hold, in their order.
+        call_name: Which of the exercise's calls it is; empty where there is only one.
+        lists: Names of the slots whose arrays are handed over as nested lists.
     """
 
     misconception: str
     dims: Mapping[str, int]
     arguments: Mapping[str, WrittenArgument]
+    call_name: str = ""
+    lists: frozenset[str] = frozenset()
+
+    def slots(self) -> dict[str, LeafArgument]:
+        """What the slots hold, made anew."""
+        return {
+            name: ArrayArgument(a.array(), as_list=name in self.lists) if isinstance(a, WrittenArray) else a
+            for name, a in self.arguments.items()
+        }
 
     def call(self) -> list[Any]:
         """The arguments as the entry point takes them, made anew."""
-        return [a.array() if isinstance(a, WrittenArray) else a for a in self.arguments.values()]
+        return [plain(argument) for argument in grouped(self.slots())]
 
 
 def to_plain(example: Counterexample) -> dict[str, Any]:
@@ -70,15 +90,24 @@ def to_plain(example: Counterexample) -> dict[str, Any]:
     A list is a float64 array. Any other array is a mapping with ``dtype`` and ``values``, or ``shape`` in the
     place of ``values`` where it is empty.
     """
-    return {
+    told: dict[str, Any] = {
         "dims": dict(example.dims),
-        "arguments": {
-            name: _plain(a) if isinstance(a, WrittenArray) else a for name, a in example.arguments.items()
-        },
+        "arguments": {name: _plain(a) for name, a in example.arguments.items()},
     }
+    if example.call_name:
+        told["call"] = example.call_name
+    if example.lists:
+        told["lists"] = sorted(example.lists)
+    return told
 
 
-def _plain(array: WrittenArray) -> Any:
+def _plain(array: WrittenArgument) -> Any:
+    if isinstance(array, GeneratorArgument):
+        return {"generator": array.seed}
+    if isinstance(array, PlainArgument):
+        return {"plain": array.value}
+    if not isinstance(array, WrittenArray):
+        return array
     if math.prod(array.shape) == 0:
         return {"dtype": array.dtype, "shape": list(array.shape)}
     if array.dtype == DTYPE and array.shape:
@@ -89,7 +118,8 @@ def _plain(array: WrittenArray) -> Any:
 def from_plain(misconception: str, data: Mapping[str, Any]) -> Counterexample:
     """What `to_plain` wrote. Raises ValueError, KeyError, TypeError or AttributeError on damage."""
     arguments = {name: _argument(value) for name, value in data["arguments"].items()}
-    return Counterexample(misconception, dict(data["dims"]), arguments)
+    call, lists = str(data.get("call", "")), frozenset(data.get("lists", ()))
+    return Counterexample(misconception, dict(data["dims"]), arguments, call, lists)
 
 
 def _argument(value: Any) -> WrittenArgument:
@@ -97,6 +127,10 @@ def _argument(value: Any) -> WrittenArgument:
         return value
     if isinstance(value, list):
         value = {"dtype": DTYPE, "values": value}
+    if "generator" in value:
+        return GeneratorArgument(int(value["generator"]))
+    if "plain" in value:
+        return PlainArgument(value["plain"])
     dtype, shape = value["dtype"], value.get("shape")
     return WrittenArray.of(np.array(value["values"], dtype) if shape is None else np.zeros(shape, dtype))
 

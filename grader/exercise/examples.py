@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from grader.exercise.counterexamples import Counterexample
+from grader.exercise.answers import answer_of
+from grader.exercise.counterexamples import Counterexample, WrittenArray
 from grader.exercise.fingerprints import fingerprint
 from grader.exercise.follow_up import Example
 from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel
-from grader.exercise.rehearsal import call
+from grader.exercise.models import Exercise
+from grader.exercise.rehearsal import as_value, call
+from grader.exercise.written import written
 
 # Larger outputs of a step are not followed on paper.
 MOST_VALUES = 48
@@ -27,35 +31,49 @@ def make_example(
     model: StepModel | None,
     misconceptions: Misconceptions,
     found: Counterexample,
-    dims: Sequence[str],
+    exercise: Exercise,
 ) -> Example:
-    """An input with its answers, right and wrong; ``dims`` gives the order of the dims."""
-    arguments = found.call()
+    """An input with its answers, right and wrong.
+
+    Args:
+        entry: The reference's function for the call.
+        model: The reference as steps.
+        misconceptions: The known mistakes.
+        found: The input.
+        exercise: The exercise with that call alone.
+    """
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        right = np.asarray(entry(*found.call()), np.float64)
+        value = as_value(entry(*found.call()))
+    answer = answer_of(value, exercise.form)
+    right = np.asarray(answer.array, np.float64)
     mistake = misconceptions[found.misconception] if found.misconception else None
     wrong, part = None, None
     if mistake is not None and model is not None:
-        wrong = fingerprint(call(model.entry(mistake.make()), found.call()))
+        wrong = fingerprint(call(model.function(found.call_name, mistake.make()), found.call()))
         part = _first_part(model, mistake, found)
     return Example(
         misconception=found.misconception,
         clause=mistake.clause if mistake is not None else "",
         title=mistake.title if mistake is not None else "",
-        dims={name: found.dims[name] for name in dims},
-        numbers=sum(np.size(a) for a in arguments),
+        dims={name: found.dims[name] for name in exercise.dims},
+        numbers=sum(
+            math.prod(a.shape) if isinstance(a, WrittenArray) else 1 for a in found.arguments.values()
+        ),
         shape=right.shape,
         expected=tuple(right.ravel().tolist()),
         wrong=wrong,
         part=part,
+        call=found.call_name,
+        leaves=tuple((leaf.path, leaf.shape, leaf.exact, leaf.group) for leaf in answer.leaves or ()),
+        answer_text=written(value) if answer.leaves is not None else "",
     )
 
 
 def _first_part(model: StepModel, mistake: Misconception, found: Counterexample) -> Mapping[str, Any] | None:
     """The first step whose output differs when the mistake is made."""
-    right = _trace(model, {}, found.call())
-    other = _trace(model, mistake.make(), found.call())
+    right = _trace(model, {}, found)
+    other = _trace(model, mistake.make(), found)
     times: dict[str, int] = {}
     for (name, expected), (other_name, obtained) in zip(right, other, strict=False):
         times[name] = times.get(name, 0) + 1
@@ -110,7 +128,7 @@ def _differing(expected: Any, obtained: Any) -> tuple[str, Any, Any]:
 
 
 def _trace(
-    model: StepModel, changes: Mapping[str, Callable[..., Any]], arguments: Sequence[Any]
+    model: StepModel, changes: Mapping[str, Callable[..., Any]], found: Counterexample
 ) -> list[tuple[str, Any]]:
     """Name and output of every step, in the order in which they were run."""
     seen: list[tuple[str, Any]] = []
@@ -124,7 +142,7 @@ def _trace(
         return run
 
     steps = {name: watched(name, changes.get(name, getattr(model.steps, name))) for name in model.names}
-    call(model.entry(steps), arguments)
+    call(model.function(found.call_name, steps), found.call())
     return seen
 
 

@@ -68,6 +68,17 @@ Whole = Annotated[int, BeforeValidator(number_only)]
 Count = Annotated[int, BeforeValidator(number_only), Field(ge=0)]
 
 
+def _plain_only(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain_only(item) for item in value]
+    if value is not None and not isinstance(value, bool | int | float | str):
+        raise fault("plain", f"expected a number, a text, true, false, nothing or a list, found {value!r}")
+    return value
+
+
+Plain = Annotated[Any, BeforeValidator(_plain_only)]
+
+
 def _bytes(value: Any) -> Any:
     if isinstance(value, str):
         number, _, unit = value.strip().partition(" ")

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import PlacedArgument, PlacedArray, read_plan
+from grader.exercise.calls import Step, arrays_of, read_plan, value_of
 from grader.exercise.fingerprints import PROJECTIONS, Fingerprint, fingerprint, is_half
 from grader.exercise.known import NONE, NOTHING_KNOWN, UNSTABLE, Known, KnownMistake, PhasePrints
 from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel, compose
-from grader.exercise.rehearsal import call, prepare, rehearse
+from grader.exercise.rehearsal import Functions, call, function_for, prepare, rehearse
 from grader.outcomes import StepOutcome
 
 # Answers that differ by less than this share of what rounding may do are the same.
@@ -33,7 +33,7 @@ UNNOTICED = 1e-6
 # The relative change by which the output of a step is varied to see where it matters.
 NUDGE = 1e-6
 
-Plan = Sequence[Sequence[PlacedArgument] | int]
+Plan = Sequence[Step]
 Flags = NDArray[np.bool_]
 
 
@@ -64,7 +64,8 @@ class _Row(NamedTuple):
 class _Phase:
     """The phase while its table grows."""
 
-    def __init__(self, calls: PhaseCalls, model: StepModel, mistakes: int) -> None:
+    def __init__(self, calls: PhaseCalls, model: StepModel, mistakes: int, raising: Collection[str]) -> None:
+        self.raising = raising
         self.block = calls.block
         self.plan: Plan = read_plan(calls.block)
         self.tolerances = calls.tolerances
@@ -72,7 +73,7 @@ class _Phase:
         self.drawn = calls.drawn
         self.kinds: dict[str, int] = {}
         self.right = rehearse(model.entry({}), self.block, self.plan)
-        self.right_prints = [fingerprint(outcome) for outcome in self.right]
+        self.right_prints = [self.print(outcome) for outcome in self.right]
         self.rows: list[list[_Row]] = []
         self.seen: list[dict[bytes, int]] = []
         # How much wider than by the case's own tolerance a mistake's answer may lie off.
@@ -86,6 +87,10 @@ class _Phase:
             self.rows.append([])
             self.seen.append({})
             self._put(step, print_, 1.0)
+
+    def print(self, outcome: StepOutcome) -> Fingerprint:
+        """The fingerprint of an outcome of this exercise."""
+        return fingerprint(outcome, self.raising)
 
     def kind(self, name: str) -> int:
         return self.kinds.setdefault(name, len(self.kinds))
@@ -106,7 +111,7 @@ class _Phase:
             self.rows[step].append(row)
         return number
 
-    def outcomes(self, entry: Callable[..., Any], number: int) -> list[StepOutcome]:
+    def outcomes(self, entry: Functions, number: int) -> list[StepOutcome]:
         """The outcomes of a mistake: right ones where it touches nothing."""
         steps = set(np.flatnonzero(self.touched[number]).tolist())
         ran = rehearse(entry, self.block, self.plan, steps)
@@ -115,29 +120,28 @@ class _Phase:
             for step, (one, right) in enumerate(zip(ran, self.right, strict=True))
         ]
 
-    def answer(self, entry: Callable[..., Any], step: int, *, writes: bool) -> StepOutcome:
+    def answer(self, entry: Functions, step: int, *, writes: bool) -> StepOutcome:
         """The outcome of one call by itself; ``writes`` says that the arguments may be changed."""
         if writes:
             return rehearse(entry, self.block, self.plan[step : step + 1])[0]
         if step not in self._prepared:
             self._prepared[step] = prepare(self.plan[step], self.block)
-        return call(entry, self._prepared[step])
+        placed = self.plan[step]
+        name = "" if isinstance(placed, int) else placed.call
+        return call(function_for(entry, name), self._prepared[step])
 
-    def pair_row(self, entry: Callable[..., Any], step: int, a: int, b: int, *, writes: bool) -> _Row:
+    def pair_row(self, entry: Functions, step: int, a: int, b: int, *, writes: bool) -> _Row:
         """The answer of two mistakes together to one call."""
         outcome = self.answer(entry, step, writes=writes)
         widening = max(self.widening[a, step], self.widening[b, step])
-        return self.row(step, fingerprint(outcome), widening)
+        return self.row(step, self.print(outcome), widening)
 
     @cached_property
     def smallest(self) -> list[int]:
         """Calls of compared cases, the smallest first."""
 
         def size(step: int) -> int:
-            placed = self.plan[step]
-            return (
-                0 if isinstance(placed, int) else sum(a.length for a in placed if isinstance(a, PlacedArray))
-            )
+            return sum(array.length for array in arrays_of(self.plan[step]))
 
         return sorted(self.whole, key=lambda s: (size(s), s))
 
@@ -158,7 +162,7 @@ class _Phase:
         writes: bool,
     ) -> None:
         """Fill in the row of a mistake; ``writes`` says that it changes its arguments."""
-        prints = [fingerprint(outcome) for outcome in outcomes]
+        prints = [self.print(outcome) for outcome in outcomes]
         shown = {s for s, p in enumerate(prints) if not self.is_right(s, outcomes[s], p)}
         single: list[StepOutcome] = []
         if not one.stateful and shown:
@@ -171,7 +175,7 @@ class _Phase:
             widening = 1.0
             moved = False
             if single and not refused:
-                other = fingerprint(single[step])
+                other = self.print(single[step])
                 error = float(np.max(np.abs(other.values - print_.values))) / scale
                 moved = other.kind != print_.kind or error > CHAOTIC
                 if np.isfinite(tolerance):
@@ -185,7 +189,7 @@ class _Phase:
     def read_only(self, step: int) -> bool:
         """Whether a call gets read-only arrays."""
         placed = self.plan[step]
-        return not isinstance(placed, int) and any(isinstance(a, PlacedArray) and a.read_only for a in placed)
+        return any(array.read_only for array in arrays_of(placed))
 
     def finish(self, pairs: _Pairs, small: NDArray[np.float32]) -> PhasePrints:
         rows = [row for rows in self.rows for row in rows]
@@ -224,7 +228,8 @@ def fingerprint_known(
     model: StepModel | None,
     misconceptions: Misconceptions,
     phases: Mapping[str, PhaseCalls],
-    parameters: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
+    raising: Collection[str] = (),
 ) -> Known:
     """Run every known mistake, and every two of them, on the calls of a pack.
 
@@ -232,12 +237,13 @@ def fingerprint_known(
         model: The reference as steps; None where it is not built from steps.
         misconceptions: The known mistakes.
         phases: The phases in the order in which a submission meets them.
-        parameters: Names of the arguments.
+        parameters: Names of the arguments of each call.
+        raising: Names of exceptions that cases ask for.
     """
     mistakes = [one for one in misconceptions if not one.small]
     if model is None or not len(misconceptions):
         return NOTHING_KNOWN
-    tables = {name: _Phase(calls, model, len(mistakes)) for name, calls in phases.items()}
+    tables = {name: _Phase(calls, model, len(mistakes), raising) for name, calls in phases.items()}
     known: list[KnownMistake] = []
     for table in tables.values():
         _mark_touched(table, model, mistakes)
@@ -254,6 +260,7 @@ def fingerprint_known(
         pairs=members,
         small=words,
         phases={name: table.finish(pairs[name], small[name]) for name, table in tables.items()},
+        raising=tuple(raising),
         slips=tuple(KnownMistake(m.id, m.title, m.clause, m.page) for m in misconceptions if m.small),
     )
 
@@ -262,16 +269,23 @@ def _describe(
     one: Misconception,
     outcomes: Mapping[str, list[StepOutcome]],
     tables: Mapping[str, _Phase],
-    parameters: Sequence[str],
+    parameters: Mapping[str, Sequence[str]],
 ) -> KnownMistake:
     every = [outcome for phase in outcomes.values() for outcome in phase]
-    overwritten = {number for outcome in every for number in outcome.overwritten}
+    written = {
+        parameters[placed.call][number]
+        for name, phase in outcomes.items()
+        for placed, outcome in zip(tables[name].plan, phase, strict=True)
+        if not isinstance(placed, int)
+        for number in outcome.overwritten
+    }
+    order = list(dict.fromkeys(name for names in parameters.values() for name in names))
     return KnownMistake(
         id=one.id,
         title=one.title,
         clause=one.clause,
         page=one.page,
-        overwritten=tuple(parameters[n] for n in sorted(overwritten)),
+        overwritten=tuple(name for name in order if name in written),
         aliased=any(outcome.aliased for outcome in every),
         unrepeatable=one.stateful and _at_random(one, outcomes, tables),
         half=is_half(every),
@@ -285,8 +299,8 @@ def _at_random(
     for name, table in tables.items():
         repeated = [s for s in range(1, len(table.plan)) if _same_call(table, s - 1, s)]
         if any(outcomes[name][s - 1].value != outcomes[name][s].value for s in repeated):
-            first = [fingerprint(outcomes[name][s]).kind for s in repeated]
-            return first == [fingerprint(outcomes[name][s - 1]).kind for s in repeated]
+            first = [table.print(outcomes[name][s]).kind for s in repeated]
+            return first == [table.print(outcomes[name][s - 1]).kind for s in repeated]
     return False
 
 
@@ -294,11 +308,15 @@ def _same_call(table: _Phase, one: int, other: int) -> bool:
     first, second = table.plan[one], table.plan[other]
     if isinstance(first, int) or isinstance(second, int):
         return False
-    read = [
-        [a if isinstance(a, int | float) else a.read(table.block).tobytes() for a in call]
-        for call in (first, second)
-    ]
-    return read[0] == read[1]
+    read = [[_as_bytes(value_of(a, table.block)) for a in call] for call in (first, second)]
+    return first.call == second.call and read[0] == read[1]
+
+
+def _as_bytes(value: Any) -> Any:
+    """An argument's value as something that can be compared."""
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return {key: _as_bytes(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconception]) -> None:
@@ -338,7 +356,7 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
         if not isinstance(placed, int):
             current[0] = number
             # These can't be written to: a mistake that tries to touches something.
-            call(entry, prepare(placed, table.block))
+            call(function_for(entry, placed.call), prepare(placed, table.block))
     for number, placed in enumerate(table.plan):
         if isinstance(placed, int):
             table.touched[:, number] = table.touched[:, placed]
@@ -417,7 +435,7 @@ def _busiest(table: _Phase, shown: Flags) -> list[int]:
 
 
 def _telling(
-    table: _Phase, entry: Callable[..., Any], steps: Sequence[int], a: int, b: int, *, writes: bool
+    table: _Phase, entry: Functions, steps: Sequence[int], a: int, b: int, *, writes: bool
 ) -> tuple[int, _Row] | None:
     """A step whose answer is another one than that of either mistake alone, and that answer."""
     for step in steps:
@@ -468,7 +486,7 @@ def _small_errors(
         rows = np.zeros((len(entries), len(table.plan), PROJECTIONS), np.float32)
         for number, (_, entry) in enumerate(entries):
             for place, outcome in enumerate(rehearse(entry, table.block, table.plan)):
-                right, got = table.right_prints[place], fingerprint(outcome)
+                right, got = table.right_prints[place], table.print(outcome)
                 if got.kind == right.kind and right.scale:
                     rows[number, place] = (got.values - right.values) / right.scale
         moved[name] = rows

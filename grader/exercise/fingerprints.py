@@ -10,20 +10,22 @@ eighth power of the difference (random projections, Johnson & Lindenstrauss 1984
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome
+from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
 
 PROJECTIONS = 8
 # An answer with larger elements has no projections that single precision can hold.
 HUGE = 1e30
 # Of larger answers only the form is kept.
 MOST_ELEMENTS = 1 << 14
+# Dtypes of single numbers whose value is looked at.
+NUMBERS = frozenset({"float64", "float32", "float16"})
 # The family of dtypes that says an answer is made of floats.
 FLOATS = "float"
 
@@ -57,12 +59,27 @@ NOTHING = np.zeros(PROJECTIONS)
 NOTHING.flags.writeable = False
 
 
-def fingerprint(outcome: StepOutcome) -> Fingerprint:
-    """The fingerprint of how a step ended."""
+def fingerprint(outcome: StepOutcome, raising: Collection[str] = ()) -> Fingerprint:
+    """The fingerprint of how a step ended.
+
+    Args:
+        outcome: How it ended.
+        raising: Names of exceptions that the exercise asks for, which are told apart from others.
+    """
+    if outcome.state == "raised" and raising and (failure := outcome.failure) is not None:
+        named = next((name for name in (failure.type, *failure.bases) if name in raising), "")
+        return Fingerprint(f"raised {named}".rstrip(), NOTHING, 0.0)
     if outcome.state != "returned":
         return Fingerprint(outcome.state, NOTHING, 0.0)
     value = outcome.value
     match value:
+        case ArrayValue(kind="scalar") if value.data is not None and value.dtype in NUMBERS:
+            number = of_array(value.array())
+            return Fingerprint(
+                f"scalar {_family(value.dtype)}{_marks(number.kind)}", number.values, number.scale
+            )
+        case ArrayValue(kind="scalar") if value.data is not None:
+            return Fingerprint(_plain(value), NOTHING, 0.0)
         case ArrayValue(kind="scalar"):
             return Fingerprint(f"scalar {_family(value.dtype)}", NOTHING, 0.0)
         case ArrayValue(data=None):
@@ -74,10 +91,63 @@ def fingerprint(outcome: StepOutcome) -> Fingerprint:
                 # An empty array of a shape that numpy refuses to make.
                 return Fingerprint("unreadable", NOTHING, 0.0)
         case Container():
-            return Fingerprint(f"{value.kind} of {len(value.items)}", NOTHING, 0.0)
-        case PlainValue():
+            return _of_container(value)
+        case PlainValue(kind="float"):
+            number = of_array(np.array(value.value))
+            return Fingerprint(f"scalar float{_marks(number.kind)}", number.values, number.scale)
+        case PlainValue(kind="object"):
             return Fingerprint(value.kind, NOTHING, 0.0)
+        case PlainValue():
+            # What is compared exactly is part of the form.
+            return Fingerprint(f"{value.kind} {value.value!r}"[:80], NOTHING, 0.0)
     return Fingerprint("nothing", NOTHING, 0.0)
+
+
+def _marks(kind: str) -> str:
+    """What a kind says of numbers that are not finite, or huge."""
+    return f" #{kind.partition(' #')[2]}" if "#" in kind else ""
+
+
+def _of_container(value: Container) -> Fingerprint:
+    """The form of a container with everything in it that is compared exactly; and its floats end to end."""
+    forms: list[str] = []
+    parts: list[NDArray[np.float64]] = []
+
+    def walk(item: Value, at: str) -> None:
+        match item:
+            case Container(kind="dict"):
+                forms.append(f"{at}=dict {len(item.items)}")
+                for key, inner in sorted(item.items, key=lambda pair: repr(pair[0])):
+                    walk(inner, f"{at}[{_plain(key)}]")
+            case Container():
+                forms.append(f"{at}={item.kind} {len(item.items)}")
+                for number, inner in enumerate(item.items):
+                    walk(inner, f"{at}[{number}]")
+            case ArrayValue() if item.data is not None and "float" in item.dtype:
+                forms.append(f"{at}={item.shape} {FLOATS}")
+                parts.append(np.asarray(item.array(), np.float64).ravel())
+            case ArrayValue() if item.data is not None:
+                digest = hashlib.sha256(np.asarray(item.array()).astype(np.complex128).tobytes())
+                forms.append(f"{at}={item.shape} {digest.hexdigest()[:16]}")
+            case PlainValue(kind="float"):
+                forms.append(f"{at}=() {FLOATS}")
+                parts.append(np.array([item.value], np.float64))
+            case _:
+                forms.append(f"{at}={_plain(item)}")
+
+    walk(value, "")
+    vector = np.concatenate(parts) if parts else np.zeros(0)
+    numbers = of_array(vector)
+    digest = hashlib.sha256("\n".join(forms).encode()).hexdigest()[:16]
+    return Fingerprint(f"{value.kind} {digest}{_marks(numbers.kind)}", numbers.values, numbers.scale)
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, PlainValue):
+        return f"{value.kind} {value.value!r}"
+    if isinstance(value, ArrayValue) and value.shape == () and value.data is not None:
+        return f"{type(value.array().item()).__name__} {value.array().item()!r}"
+    return f"{type(value).__name__}"
 
 
 def of_array(array: NDArray[Any]) -> Fingerprint:

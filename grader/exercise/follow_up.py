@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArgument, PlacedArray, read_plan
+from grader.exercise.calls import PhaseBuilder, Step, read_plan, unplaced, value_of
 from grader.exercise.fingerprints import Fingerprint
 from grader.exercise.influence import InfluenceMap
 
@@ -30,6 +30,10 @@ class Example:
         shape: Shape of the right answer.
         expected: Its elements in C order.
         wrong: Fingerprint of the mistake's answer; None for one of the ladder.
+        call: Which of the exercise's calls it makes; empty where there is only one.
+        leaves: What the elements belong to, where the answer is no array: path, shape, whether it is compared
+            exactly, and group.
+        answer_text: The right answer as people read it, where it is no array.
         part: Where the mistake's run first parts from the right one: ``step``, ``title``, ``times``,
             ``expected`` and ``obtained``; None where the values are many or the answer alone differs.
     """
@@ -43,6 +47,9 @@ class Example:
     expected: tuple[float, ...]
     wrong: Fingerprint | None
     part: Mapping[str, Any] | None
+    call: str = ""
+    leaves: tuple[Any, ...] = ()
+    answer_text: str = ""
 
     def answer(self) -> NDArray[np.float64]:
         """The right answer."""
@@ -64,7 +71,7 @@ class FollowUp:
     examples: tuple[Example, ...]
 
     @cached_property
-    def plan(self) -> list[list[PlacedArgument] | int]:
+    def plan(self) -> list[Step]:
         """The calls."""
         return read_plan(self.block)
 
@@ -76,7 +83,7 @@ class FollowUp:
         """The arguments of an example's call."""
         placed = self.plan[self.step(example)]
         assert not isinstance(placed, int)
-        return [a.read(self.block) if isinstance(a, PlacedArray) else a for a in placed]
+        return [value_of(a, self.block) for a in placed]
 
     def part(self, examples: Sequence[int]) -> bytes:
         """A block with the calls of the influence map and of some examples."""
@@ -85,14 +92,7 @@ class FollowUp:
         for step in [*steps, *(self.step(n) for n in examples)]:
             placed = self.plan[step]
             assert not isinstance(placed, int)
-            builder.add_call(
-                [
-                    ArrayArgument(a.read(self.block), a.layout, a.read_only)
-                    if isinstance(a, PlacedArray)
-                    else a
-                    for a in placed
-                ]
-            )
+            builder.add_call([unplaced(a, self.block) for a in placed], placed.call)
         return builder.finish()
 
 
@@ -135,5 +135,6 @@ def from_tensors(tensors: Mapping[str, bytes]) -> FollowUp:
             kind, values, scale = row["wrong"]
             row["wrong"] = Fingerprint(kind, np.array(values), scale)
         row["shape"], row["expected"] = tuple(row["shape"]), tuple(row["expected"])
+        row["leaves"] = tuple(row["leaves"])
         examples.append(Example(**row))
     return FollowUp(block, influence, tuple(examples))

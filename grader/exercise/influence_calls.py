@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grader.errors import ExerciseError, Problem
 from grader.exercise.arrays import RecipeError
 from grader.exercise.assemble import Call, assemble, change_argument, plain_call
-from grader.exercise.calls import ArrayArgument
+from grader.exercise.calls import ArrayArgument, LeafArgument, grouped, leaves
 from grader.exercise.expressions import ExpressionError, evaluate
 from grader.exercise.influence import MOVED, InfluenceMap, read_map
 from grader.exercise.models import Case, Exercise, Influence
@@ -38,12 +38,14 @@ def influence_calls(exercise: Exercise, spec: Influence, file: str, line: int) -
     def fault(message: str) -> ExerciseError:
         return ExerciseError([Problem(file, line, "influence", message)])
 
-    parameter = exercise.parameters.get(spec.argument)
+    parameter = exercise.slots.get(spec.argument)
     if parameter is None or parameter.shape is None:
         raise fault(f"{spec.argument!r} is no array argument")
+    if not exercise.form.is_array:
+        raise fault("an influence map needs an answer that is an array")
     case = Case(id="influence", clause="", points=0, dims=spec.dims, seed=spec.seed, arrays=spec.arrays)
-    base = assemble(exercise, PlacedCase(case, "", file, line)).calls[0]
-    names = list(exercise.parameters)
+    base = leaves(assemble(exercise, PlacedCase(case, "", file, line)).calls[0])
+    names = list(exercise.slots)
     place = names.index(spec.argument)
     calls: list[Call] = []
     for view in spec.views:
@@ -58,13 +60,17 @@ def influence_calls(exercise: Exercise, spec: Influence, file: str, line: int) -
                 raise fault(f"{name} {error}") from None
         argument = changed[place]
         assert isinstance(argument, ArrayArgument)
-        calls.append(tuple(changed))
+        calls.append(_call(names, changed))
         for element in range(argument.array.size):
             moved = _moved(argument.array, element, parameter.values, spec.dims)
             other = list(changed)
-            other[place] = ArrayArgument(moved, argument.layout, argument.read_only)
-            calls.append(tuple(other))
+            other[place] = ArrayArgument(moved, argument.layout, argument.read_only, argument.as_list)
+            calls.append(_call(names, other))
     return calls
+
+
+def _call(names: Sequence[str], held: Sequence[LeafArgument]) -> Call:
+    return grouped(dict(zip(names, held, strict=True)))
 
 
 def _moved(array: Array, element: int, recipe: Any, dims: Mapping[str, int]) -> Array:
@@ -97,8 +103,8 @@ def right_map(
     def fault(message: str) -> ExerciseError:
         return ExerciseError([Problem(file, line, "influence", message)])
 
-    place = list(exercise.parameters).index(spec.argument)
-    argument = calls[0][place]
+    place = list(exercise.slots).index(spec.argument)
+    argument = leaves(calls[0])[place]
     assert isinstance(argument, ArrayArgument)
     size = argument.array.size
     answers: list[Array | None] = []
@@ -119,7 +125,7 @@ def right_map(
     numbers = sorted(n for view_rows in rows for n in view_rows)
     if numbers != list(range(len(numbers))):
         raise fault(f"the rows of all views together must be 0 to {len(numbers) - 1}, each once")
-    axes = tuple(str(length) for length in exercise.parameters[spec.argument].shape or ())
+    axes = tuple(str(length) for length in exercise.slots[spec.argument].shape or ())
     unknown = ("?" * len(numbers),) * size
     blank = InfluenceMap(spec.argument, argument.array.shape, axes, tuple(rows), unknown)
     for one, other in ((MOVED, CLEARLY), (MOVED, STILL)):

@@ -111,6 +111,7 @@ class Known:
         small: Clause of each small error that a passing submission may have, and its words.
         phases: The fingerprints by phase.
         slips: Those of the small errors that have a page.
+        raising: Names of exceptions that cases ask for.
     """
 
     mistakes: tuple[KnownMistake, ...]
@@ -118,6 +119,7 @@ class Known:
     small: tuple[tuple[str, str], ...]
     phases: Mapping[str, PhasePrints]
     slips: tuple[KnownMistake, ...] = ()
+    raising: tuple[str, ...] = ()
 
 
 NOTHING_KNOWN = Known((), np.zeros((0, 2), np.uint16), (), {})
@@ -131,6 +133,7 @@ def to_tensors(known: Known) -> dict[str, NDArray[Any]]:
         "mistakes": [_row(m) for m in known.mistakes],
         "slips": [_row(m) for m in known.slips],
         "small": known.small,
+        "raising": known.raising,
         "kinds": {name: p.kinds for name, p in known.phases.items()},
     }
     tensors = {"meta": np.frombuffer(zlib.compress(json.dumps(meta, sort_keys=True).encode(), 9), np.uint8)}
@@ -183,5 +186,6 @@ def from_tensors(tensors: Mapping[str, bytes]) -> Known:
         pairs,
         tuple((clause, words) for clause, words in meta["small"]),
         phases,
-        tuple([_mistake(row) for row in meta.get("slips", ())]),
+        tuple([_mistake(row) for row in meta["slips"]]),
+        tuple(meta["raising"]),
     )

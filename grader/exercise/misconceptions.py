@@ -1,8 +1,9 @@
 """Known mistakes as changes of single steps of the reference, each with the page that explains it.
 
 A reference that is built from *steps* (``reference/NAME/model.py`` has ``STEPS``, a frozen dataclass whose
-fields are functions in the order of their use, and ``run(steps, arguments, dtype)``) can be run with some of
-its steps replaced. ``reference/NAME/misconceptions.py``, or a folder of that name, collects such replacements
+fields are functions in the order of their use, and ``run(steps, arguments, dtype)``, or a dictionary of such
+functions where the exercise has several calls) can be run with some of its steps replaced.
+``reference/NAME/misconceptions.py``, or a folder of that name, collects such replacements
 in ``MISCONCEPTIONS``:
 
     MISCONCEPTIONS = Misconceptions()
@@ -37,6 +38,7 @@ from grader.errors import ExerciseError, GraderError
 from grader.exercise.near import did_you_mean
 from grader.exercise.pages import Page, read_page
 from grader.exercise.reference import load_module
+from grader.exercise.rehearsal import Functions, function_for
 
 Function = Callable[..., Any]
 
@@ -152,26 +154,35 @@ class StepModel:
 
     Attributes:
         steps: The right steps: a frozen dataclass of functions.
-        run: Takes steps, the arguments of a call and a dtype; returns the answer.
+        run: Takes steps, the arguments of a call and a dtype; returns the answer. One for each call, by the
+            call's name, where there are several.
     """
 
     steps: Any
-    run: Function
+    run: Function | Mapping[str, Function]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The steps' names in the order of use."""
         return tuple(field.name for field in fields(self.steps))
 
-    def entry(self, changes: Mapping[str, Function], dtype: str = "float64") -> Function:
-        """The entry point with some of its steps replaced."""
+    def entry(self, changes: Mapping[str, Function], dtype: str = "float64") -> Functions:
+        """The entry point with some of its steps replaced; by the calls' names where there are several."""
         steps = replace(self.steps, **changes)
-        run = self.run
 
-        def call(*arguments: Any) -> Any:
-            return run(steps, arguments, dtype)
+        def bound(run: Function) -> Function:
+            def call(*arguments: Any) -> Any:
+                return run(steps, arguments, dtype)
 
-        return call
+            return call
+
+        if isinstance(self.run, Mapping):
+            return {name: bound(run) for name, run in self.run.items()}
+        return bound(self.run)
+
+    def function(self, call: str, changes: Mapping[str, Function], dtype: str = "float64") -> Function:
+        """The same for one call alone."""
+        return function_for(self.entry(changes, dtype), call)
 
 
 def load_model(folder: Path) -> StepModel | None:
@@ -182,7 +193,9 @@ def load_model(folder: Path) -> StepModel | None:
     """
     module = load_module(folder, "model")
     steps, run = getattr(module, "STEPS", None), getattr(module, "run", None)
-    return StepModel(steps, run) if steps is not None and callable(run) else None
+    if steps is None or not (callable(run) or isinstance(run, Mapping)):
+        return None
+    return StepModel(steps, run)
 
 
 def load_misconceptions(folder: Path, clauses: Sequence[str]) -> Misconceptions:

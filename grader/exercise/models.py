@@ -7,39 +7,34 @@ JSON Schema that editors use (`grader schema`).
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from grader.exercise import expressions
 from grader.exercise.fields import (
     Bytes,
     Count,
     Dtype,
-    Expression,
     Flag,
     Identifier,
     Layout,
     Model,
+    Plain,
     Points,
     Text,
     Whole,
     fault,
     number_only,
 )
+from grader.exercise.forms import Form
 from grader.exercise.grading import Grading
 from grader.exercise.near import did_you_mean
-from grader.exercise.recipes import ArrayChange, Edit, Parameter, ValueRecipe
+from grader.exercise.recipes import ArrayChange, Edit, Parameter, ValueRecipe, Values, slots
 
 # --- exercise.yaml --------------------------------------------------------------------------
-
-
-class Returns(Model):
-    """What the entry point returns."""
-
-    container: Literal["array"] = "array"
-    shape: list[Expression]
-    dtype: list[Literal["float64", "float32"]] = ["float32", "float64"]
 
 
 class Limits(Model):
@@ -66,8 +61,24 @@ class Clause(Model):
     text: str = ""
 
 
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class Call(Model):
+    """One of several calls of an exercise: what goes in, what comes out, and how much work it is."""
+
+    parameters: dict[str, Parameter]
+    returns: Form
+    work: Work | None = None
+
+
 class Exercise(Model):
     """The content of ``exercise.yaml``.
+
+    An exercise asks for one function, and then ``parameters`` and ``returns`` are those of ``entry``; or it
+    has several ``calls``, each with its own. A call goes to the function of that name in the ``driver``, a
+    Python file beside ``exercise.yaml``, where there is one, else to the submission's own. ``entry`` then
+    lists the names that a submission has to define.
 
     ``groups`` names the case files in the order in which their cases run and are shown; files that it
     leaves out follow by name.
@@ -75,12 +86,14 @@ class Exercise(Model):
 
     exercise: Identifier
     title: str
-    entry: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    entry: Name | list[Name]
     packages: list[str] = ["numpy"]
-    dims: dict[str, str]
+    dims: dict[str, str] = {}
     constraints: list[str] = []
-    parameters: dict[str, Parameter]
-    returns: Returns
+    driver: str | None = Field(None, pattern=r"^[a-z][a-z0-9_]*\.py$")
+    parameters: dict[str, Parameter] = {}
+    returns: Form | None = None
+    calls: dict[Identifier, Call] = {}
     limits: Limits = Limits()
     work: Work | None = None
     clauses: dict[Identifier, Clause]
@@ -101,30 +114,138 @@ class Exercise(Model):
         return dims
 
     @model_validator(mode="after")
-    def _names_are_known(self) -> Exercise:
-        known = list(self.dims)
-        returned = {e for e in self.returns.shape if isinstance(e, str) and e.isidentifier()}
-        texts: list[tuple[tuple[str | int, ...], Any]] = [
-            (("constraints", number), c) for number, c in enumerate(self.constraints)
-        ]
-        for number, e in enumerate(self.returns.shape):
-            if e not in returned:  # a name alone that is no dim is bound by the reference's answer
-                texts.append((("returns", "shape", number), e))
-        for name, parameter in self.parameters.items():
-            key = "scalar" if parameter.shape is None else "shape"
-            used_in = [parameter.scalar] if parameter.shape is None else parameter.shape
-            texts += [(("parameters", name, key), expression) for expression in used_in]
-        if self.work:
-            texts.append((("work", "expression"), self.work.expression))
-        for where, text in texts:
-            bound = sorted(returned - set(known)) if where[0] == "work" else []
-            try:
-                used = expressions.names(text) if isinstance(text, str) else set()
-            except expressions.ExpressionError as error:
-                raise fault("expression", str(error), at=where) from None
-            for name in sorted(used - {*known, *bound}):
-                raise fault("unknown_dim", f"uses {name!r}{did_you_mean(name, known + bound)}", at=where)
+    def _one_call_or_several(self) -> Exercise:
+        several = bool(self.calls)
+        for key in ("parameters", "returns", "work"):
+            if several and key in self.model_fields_set:
+                raise fault("one_of", f"stands beside calls; give {key} of each call instead", key=key)
+        for key in ("parameters", "returns"):
+            if not several and key not in self.model_fields_set:
+                raise fault("needs", "is missing", at=(key,))
+        if not self.entries:
+            raise fault("needs", "names nothing that a submission has to define", key="entry")
+        if self.driver is None:
+            for call in self.calls:
+                if call not in self.entries:
+                    said = f"is no name of entry; a call goes to a function of {self.entry!r} or of a driver"
+                    raise fault("unknown_call", said, at=("calls", call))
+            if len(self.entries) > 1 and not several:
+                raise fault("one_of", "names several, so calls are needed, or a driver", key="entry")
         return self
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Exercise:
+        for number, text in enumerate(self.constraints):
+            self._require_names(("constraints", number), text, set())
+        for name, call in self.calls.items() or (("", self),):
+            at: tuple[str | int, ...] = ("calls", name) if name else ()
+            assert call.returns is not None
+            free = call.returns.free(self.dims)
+            for place, size in call.returns.sizes():
+                if size not in free:
+                    self._require_names((*at, "returns", *place), size, free)
+            for slot, parameter in slots(call.parameters).items():
+                path = (*at, "parameters", *slot.replace(".", ".mapping.", 1).split("."))
+                used = [("scalar", parameter.scalar)] if parameter.scalar is not None else []
+                used += [("shape", size) for size in parameter.shape or []]
+                for key, expression in used:
+                    self._require_names((*path, key), expression, set())
+            if call.work:
+                self._require_names((*at, "work", "expression"), call.work.expression, free)
+        return self
+
+    def _require_names(self, where: tuple[str | int, ...], text: Any, more: set[str]) -> None:
+        """Raises a fault where an expression uses a name that is no dim and none of ``more``."""
+        known = list(self.dims) + sorted(more - set(self.dims))
+        try:
+            used = expressions.names(text) if isinstance(text, str) else set()
+        except expressions.ExpressionError as error:
+            raise fault("expression", str(error), at=where) from None
+        for name in sorted(used - set(known)):
+            raise fault("unknown_dim", f"uses {name!r}{did_you_mean(name, known)}", at=where)
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names that a submission has to define; the first is the one by which it goes."""
+        return (self.entry,) if isinstance(self.entry, str) else tuple(self.entry)
+
+    @property
+    def call_names(self) -> tuple[str, ...]:
+        """The names of the calls; one empty name where there is but one call."""
+        return tuple(self.calls) or ("",)
+
+    def call_named(self, call: str) -> str:
+        """A call as a case names it; the first one where it names none."""
+        return call or self.call_names[0]
+
+    def view(self, call: str = "") -> Exercise:
+        """The exercise as if it had one call alone, with the dims and constraints that matter to it.
+
+        Args:
+            call: The call's name; the first call where it is empty.
+        """
+        if not self.calls:
+            return self
+        return self._views[self.call_named(call)]
+
+    @cached_property
+    def _views(self) -> dict[str, Exercise]:
+        return {name: self._view(name, call) for name, call in self.calls.items()}
+
+    def _view(self, name: str, call: Call) -> Exercise:
+        dims = _names_in(call.parameters, call.returns) & set(self.dims)
+        chosen = [c for c in self.constraints if expressions.names(c) <= dims]
+        return self.model_copy(
+            update={
+                "entry": name,
+                "dims": {d: bound for d, bound in self.dims.items() if d in dims},
+                "constraints": chosen,
+                "parameters": call.parameters,
+                "returns": call.returns,
+                "work": call.work,
+                "calls": {},
+                "influence": self.influence if self.influence and self.influence.call == name else None,
+            }
+        )
+
+    @property
+    def slots(self) -> dict[str, Parameter]:
+        """The arguments of the only call, those of mappings one by one."""
+        return slots(self.parameters)
+
+    @property
+    def form(self) -> Form:
+        """What the only call returns."""
+        assert self.returns is not None
+        return self.returns
+
+
+def _names_in(parameters: Mapping[str, Parameter], returns: Form) -> set[str]:
+    """Every name that occurs in the sizes, recipes and scalars of a call."""
+    texts: list[Any] = [size for _, size in returns.sizes()]
+    for parameter in slots(parameters).values():
+        texts += [parameter.scalar, *(parameter.shape or []), *_expressions(parameter.values)]
+    found: set[str] = set()
+    for text in texts:
+        if isinstance(text, str):
+            try:
+                found |= expressions.names(text)
+            except expressions.ExpressionError:
+                # Told where the expression is used.
+                continue
+    return found
+
+
+def _expressions(recipe: Any) -> list[Any]:
+    """The expressions in a recipe of values."""
+    if not isinstance(recipe, Values):
+        return []
+    inner = [getattr(recipe, key) for key in recipe.model_fields_set]
+    return [
+        value
+        for one in inner
+        for value in ([one] if isinstance(one, str) else vars(one).values() if isinstance(one, Model) else [])
+    ]
 
 
 # --- case files -----------------------------------------------------------------------------
@@ -145,6 +266,7 @@ class Change(Model):
     fill: float | None = None
     values: ValueRecipe | None = None
     scalar: int | float | None = None
+    value: Plain | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Change:
@@ -170,10 +292,13 @@ class Relation(Model):
     - ``inputs_unchanged``: bytes, dtype and shape of ``argument`` are as before, in this call and in every
       other call.
     - ``output_not_aliased``: the answer shares no memory with an argument.
+
+    ``part`` names the one part of an answer of several (``logits``, ``items[0]``) of which it is to hold.
     """
 
     relation: RelationName
     change: dict[str, Change] = {}
+    part: str | None = None
     rows: list[int] | None = None
     other_rows: list[int] | None = None
     at_least: float = Field(1e-3, gt=0)
@@ -183,8 +308,8 @@ class Relation(Model):
     def _keys_fit(self) -> Relation:
         given = self.model_fields_set - {"relation"}
         allowed: dict[str, set[str]] = {
-            "equals": {"change", "rows", "other_rows"},
-            "differs": {"change", "rows", "other_rows", "at_least"},
+            "equals": {"change", "part", "rows", "other_rows"},
+            "differs": {"change", "part", "rows", "other_rows", "at_least"},
             "same_on_repeat": {"change"},
             "earlier_answer_kept": {"change"},
             "inputs_unchanged": {"argument"},
@@ -206,19 +331,147 @@ class Relation(Model):
         return self
 
 
-Check = Literal["compare", "finite"] | Relation
+class Raises(Model):
+    """The call must end in an exception.
+
+    ``raises`` names its class, or one of the classes that it may derive from; of several any will do. Every
+    text of ``mentions`` must be in its message, whatever the case of its letters; a number there is not part
+    of a longer number.
+    """
+
+    raises: Name | list[Name]
+    mentions: list[str] = []
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The names of the exceptions that will do."""
+        return (self.raises,) if isinstance(self.raises, str) else tuple(self.raises)
+
+
+class Claim(Model):
+    """What must hold of an answer: an expression, and the same in words for a student."""
+
+    claim: str
+    says: Text
+
+
+class Holds(Model):
+    """Claims about the answer to one call, or to two that differ by ``change``.
+
+    In an expression the arguments stand under their names, ``answer`` is the answer, and the items of an
+    answer that is a dictionary with texts as keys stand under their keys. Of the second call all of these are
+    items of ``changed``. ``let`` gives names to expressions, in their order.
+    """
+
+    holds: list[Claim] = Field(min_length=1)
+    let: dict[Identifier, str] = {}
+    change: dict[str, Change] = {}
+
+
+class Statistic(Model):
+    """A test of what many calls do, each with random numbers of its own.
+
+    The calls are made with ``calls`` seeds for the arguments that are generators. ``binomial``: of
+    ``trials`` each is a success with ``probability``; ``multinomial``: of ``counts`` each falls into a
+    category with its ``probabilities``. All of these are expressions as in `Holds`; what is counted is
+    added up over the calls. ``against`` is what the test has to tell from the right behaviour: another
+    probability, or other probabilities. ``level`` is the chance that a right submission fails; when it is
+    left out, all such tests of the exercise share one in a thousand million.
+    """
+
+    statistic: Literal["binomial", "multinomial"]
+    says: Text
+    calls: int = Field(20, ge=1, le=1000)
+    let: dict[Identifier, str] = {}
+    successes: str | None = None
+    trials: str | None = None
+    probability: str | float | None = None
+    counts: str | None = None
+    probabilities: str | None = None
+    against: str | float
+    level: Annotated[float, Field(gt=0, le=1e-9)] | None = None
+
+    @model_validator(mode="after")
+    def _keys_fit(self) -> Statistic:
+        binomial = {"successes", "trials", "probability"}
+        multinomial = {"counts", "probabilities"}
+        needed = binomial if self.statistic == "binomial" else multinomial
+        for key in sorted((binomial | multinomial) - needed):
+            if getattr(self, key) is not None:
+                raise fault("unknown_key", f"a {self.statistic} statistic takes no {key!r}", key=key)
+        for key in sorted(needed):
+            if getattr(self, key) is None:
+                raise fault("needs", f"a {self.statistic} statistic needs {key!r}", key=key)
+        return self
+
+
+Check = Literal["compare", "finite"] | Relation | Raises | Holds | Statistic
+
+
+def check_name(check: Check) -> str:
+    """A check in one word: the name of a relation, or how its key or itself goes."""
+    match check:
+        case Relation():
+            return check.relation
+        case Raises():
+            return "raises"
+        case Holds():
+            return "holds"
+        case Statistic():
+            return "statistic"
+    return check
+
+
+def change_of(check: Check) -> Mapping[str, Change]:
+    """How a check's second call differs from the first; nothing where it makes none."""
+    return check.change if isinstance(check, Relation | Holds) else {}
+
+
+# A mapping is the check that its first key makes it, so that faults are told of that one alone.
+_CHECKS: Mapping[str, type[Model]] = {
+    "relation": Relation,
+    "raises": Raises,
+    "holds": Holds,
+    "statistic": Statistic,
+}
+
+
+def _kind_of_check(value: Any) -> str | None:
+    if isinstance(value, Model):
+        return type(value).__name__
+    if isinstance(value, dict):
+        return next((model.__name__ for key, model in _CHECKS.items() if key in value), None)
+    return "word"
+
+
+CheckField = Annotated[
+    Annotated[Literal["compare", "finite"], Tag("word")]
+    | Annotated[Relation, Tag("Relation")]
+    | Annotated[Raises, Tag("Raises")]
+    | Annotated[Holds, Tag("Holds")]
+    | Annotated[Statistic, Tag("Statistic")],
+    Discriminator(
+        _kind_of_check,
+        custom_error_type="one_of",
+        custom_error_message=f"expected compare, finite, or a mapping with one of {', '.join(_CHECKS)}",
+    ),
+]
 
 
 class CaseBase(Model):
-    """What a single case and a random batch have in common."""
+    """What a single case and a random batch have in common.
+
+    ``call`` names the call that is made, where the exercise has several; the first one when left out.
+    """
 
     id: Identifier
+    call: str = ""
     title: str = ""
     clause: str
     points: Points
     visibility: Literal["public", "hidden"] = "public"
     arrays: dict[str, ArrayChange] = {}
-    check: Check = "compare"
+    check: CheckField = "compare"
     requires: list[str] = []
     hint: str = ""
     tolerance: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -227,7 +480,7 @@ class CaseBase(Model):
 class Case(CaseBase):
     """One case: dims and arrays of a call, and what is checked of its answer."""
 
-    dims: dict[str, Whole]
+    dims: dict[str, Whole] = {}
     seed: Count | None = None
 
 
@@ -276,6 +529,7 @@ class Influence(Model):
     """
 
     argument: str
+    call: str = ""
     dims: dict[str, Whole]
     seed: Count | None = None
     arrays: dict[str, ArrayChange] = {}

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,16 @@ from safetensors.numpy import save as save_tensors
 from grader.errors import GraderError
 from grader.exercise import follow_up as following
 from grader.exercise import known as mistakes
-from grader.exercise.calls import PlacedArgument, read_plan
+from grader.exercise.calls import Step, read_plan, value_of
 from grader.exercise.follow_up import FollowUp
 from grader.exercise.known import Known
 
-SCHEMA = "grader.pack/1"
+if TYPE_CHECKING:
+    from grader.exercise.forms import Form
+
+SCHEMA = "grader.pack/2"
 # Goes up with every change of the grader after which running a submission may give something else.
-EXECUTION_VERSION = 1
+EXECUTION_VERSION = 2
 # The largest element of an array.
 ELEMENT = 16
 PHASES = ("public", "hidden")
@@ -52,15 +55,23 @@ class PackCase:
         visibility: ``public`` or ``hidden``; also the name of its phase.
         requires: Ids of cases that must pass for this one to count.
         hint: Shown to a student when it fails; may be empty.
-        check: ``compare``, ``finite`` or the name of a relation.
-        options: The relation's parameters (``rows``, ``other_rows``, ``at_least``, ``argument``).
+        check: As `grader.exercise.models.check_name` gives it: ``compare``, ``finite``, a relation's name,
+            ``raises``, ``holds`` or ``statistic``.
+        options: What the check says beside its name and its change.
         steps: Numbers of its steps within its phase.
-        shapes: Expected shape of the answer of each step.
+        shapes: Expected shape of the answer of each step; of an answer that is no array, of the vector of its
+            numbers.
         tolerance: Largest accepted error relative to ``scale``; None where no values are compared.
         scale: Largest magnitude of the expected answer (1 where that is 0).
         dims: Value of each dim.
         drawn: It is a member of a random batch.
         extra: Its points are beyond the full marks.
+        call: Which of the exercise's calls it makes; empty where there is only one.
+        leaves: For each step the leaves of the expected answer, as path, shape and whether it is compared
+            exactly (see `grader.exercise.structure`); empty where answers are arrays, or where the form alone
+            is known, as they hang on chance.
+        answer: The expected answer as people read it, where it is no array.
+        chance: Its calls take random generators, so two right answers may differ.
     """
 
     id: str
@@ -80,6 +91,10 @@ class PackCase:
     dims: Mapping[str, int]
     drawn: bool = False
     extra: bool = False
+    call: str = ""
+    leaves: tuple[Any, ...] = ()
+    answer: str = ""
+    chance: bool = False
 
     @property
     def batch(self) -> str:
@@ -88,8 +103,45 @@ class PackCase:
 
 
 @dataclass(frozen=True)
+class PackCall:
+    """One of the calls of an exercise.
+
+    Attributes:
+        parameters: Names of the arguments.
+        returns: What it returns, as ``exercise.yaml`` says it.
+        driven: A function of the driver makes it.
+    """
+
+    parameters: tuple[str, ...]
+    returns: Mapping[str, Any]
+    driven: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the answer is one array."""
+        return bool(self.returns.get("container", "array") == "array")
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that an answer may have which is one array."""
+        return tuple(self.returns.get("dtype", ("float32", "float64")))
+
+    @cached_property
+    def form(self) -> Form:
+        """The form of the answer."""
+        # Exercises whose answers are arrays start without pydantic.
+        from grader.exercise.forms import Form
+
+        return Form.model_validate(dict(self.returns))
+
+
+@dataclass(frozen=True)
 class PackExercise:
     """The exercise as grading sees it: what ``exercise.yaml`` says, in plain values.
+
+    ``calls`` go by name; the only one has an empty name. ``entries`` are the names that a submission has to
+    define, ``entry`` the first of them, ``driver`` the text of a Python module that runs beside the
+    submission, which makes calls that go to it.
 
     ``grading`` holds what a course makes of the points: gates, late work and rounding; and ``weights`` as its
     author wrote them. The cases' points are weighted already. A student's pack names no hidden case there,
@@ -100,12 +152,27 @@ class PackExercise:
     title: str
     entry: str
     packages: tuple[str, ...]
-    parameters: tuple[str, ...]
-    dtypes: tuple[str, ...]
+    calls: Mapping[str, PackCall]
     limits: Mapping[str, float]
     clauses: Mapping[str, Mapping[str, str]]
     policy: Mapping[str, Any]
     grading: Mapping[str, Any] = field(default_factory=dict)
+    entries: tuple[str, ...] = ()
+    driver: str = field(default="", repr=False)
+
+    @property
+    def first(self) -> PackCall:
+        """The only call, or the first of several."""
+        return next(iter(self.calls.values()))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the arguments of the first call."""
+        return self.first.parameters
+
+    def called(self, call: str) -> str:
+        """What a call is named when it is told of."""
+        return call or self.entry
 
 
 @dataclass(frozen=True)
@@ -157,9 +224,10 @@ class Pack:
         exercise = self.exercise
         told = {
             "version": EXECUTION_VERSION,
-            "entry": exercise.entry,
+            "entries": exercise.entries,
+            "driver": exercise.driver,
             "packages": exercise.packages,
-            "parameters": exercise.parameters,
+            "calls": {name: [call.parameters, call.driven] for name, call in exercise.calls.items()},
             "limits": exercise.limits,
             "policy": _told_policy(exercise.policy),
             "phases": [
@@ -179,7 +247,7 @@ class Pack:
         return max(sizes), sum(sizes)
 
     @cached_property
-    def plans(self) -> dict[str, list[list[PlacedArgument] | int]]:
+    def plans(self) -> dict[str, list[Step]]:
         """The steps of each phase."""
         return {name: read_plan(block) for name, block in self.blocks.items()}
 
@@ -221,8 +289,15 @@ class Pack:
         step = self.plans[case.visibility][case.steps[call]]
         assert not isinstance(step, int)
         block = self.blocks[case.visibility]
-        values = [a.read(block) if not isinstance(a, int | float) else a for a in step]
-        return list(zip(self.exercise.parameters, values, strict=True))
+        return list(zip(self.parameters(case), [value_of(a, block) for a in step], strict=True))
+
+    def call(self, case: PackCase) -> PackCall:
+        """The call that a case makes."""
+        return self.exercise.calls[case.call]
+
+    def parameters(self, case: PackCase) -> tuple[str, ...]:
+        """Names of the arguments of the call that a case makes."""
+        return self.call(case).parameters
 
 
 def _told_policy(policy: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,7 +328,11 @@ def dump(
     meta = {
         "schema": SCHEMA,
         # A list keeps the statement's order of the clauses, which sorted keys would lose.
-        "exercise": asdict(exercise) | {"clauses": list(exercise.clauses.items())},
+        "exercise": asdict(exercise)
+        | {
+            "clauses": list(exercise.clauses.items()),
+            "calls": [(name, asdict(call)) for name, call in exercise.calls.items()],
+        },
         "cases": [asdict(case) for case in cases],
         "student": student,
         "sources": sources,
@@ -301,8 +380,9 @@ def loads(data: bytes) -> Pack:
         raise ValueError(f"its schema is {meta['schema']}, expected {SCHEMA}")
     tensors = cast(dict[str, Any], dict(parse_tensors(data)))  # type: ignore[no-untyped-call]
     exercise = PackExercise(
-        **{k: _frozen(v) for k, v in meta["exercise"].items() if k != "clauses"},
+        **{k: _frozen(v) for k, v in meta["exercise"].items() if k not in ("clauses", "calls")},
         clauses=dict(meta["exercise"]["clauses"]),
+        calls={name: _call(call) for name, call in meta["exercise"]["calls"]},
     )
     expected: dict[str, NDArray[np.float64]] = {}
     blocks: dict[str, bytes] = {}
@@ -331,6 +411,10 @@ def loads(data: bytes) -> Pack:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _call(data: dict[str, Any]) -> PackCall:
+    return PackCall(tuple(data["parameters"]), data["returns"], data["driven"])
 
 
 def _case(data: dict[str, Any]) -> PackCase:

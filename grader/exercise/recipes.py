@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from grader.exercise.fields import Dtype, Expression, Flag, Identifier, Layout, Model, fault
+from grader.exercise.fields import Dtype, Expression, Flag, Identifier, Layout, Model, Plain, fault
 
 
 class Integers(Model):
@@ -70,7 +71,10 @@ class PartChange(Model):
 
 
 class ArrayChange(Model):
-    """How a case's array differs from the exercise's recipe; applied in the order of the keys."""
+    """How a case's argument differs from the exercise's recipe; applied in the order of the keys.
+
+    ``value`` is for an argument that is no array: what it is in this case; of a generator, its seed.
+    """
 
     values: ValueRecipe | None = None
     shape: list[Expression] | None = None
@@ -80,6 +84,7 @@ class ArrayChange(Model):
     dtype: Dtype | None = None
     layout: Layout | None = None
     read_only: Flag | None = None
+    value: Plain | None = None
 
 
 class Parts(Model):
@@ -90,18 +95,55 @@ class Parts(Model):
 
 
 class Parameter(Model):
-    """One argument of the entry point: an array with a symbolic shape, or a scalar."""
+    """One argument of a call; exactly one of ``shape``, ``scalar``, ``value``, ``generator``, ``mapping``.
+
+    - An array has a symbolic ``shape`` and ``values``; with ``as_list`` it is handed over as nested lists.
+    - A ``scalar`` is an expression of the dims.
+    - A ``value`` is a number, a text, true, false, nothing, or a list of these.
+    - A ``generator`` is one of numpy's (``numpy.random.default_rng``); its seed follows from the case's.
+    - A ``mapping`` is a dictionary of arguments of these kinds.
+    """
 
     shape: list[Expression] | None = None
     values: ValueRecipe | None = None
     dtype: Dtype = "float64"
     parts: Parts | None = None
+    as_list: Flag = False
     scalar: Expression | None = None
+    value: Plain | None = None
+    generator: Literal["numpy"] | None = None
+    mapping: dict[Identifier, Parameter] | None = None
 
     @model_validator(mode="after")
-    def _array_or_scalar(self) -> Parameter:
-        if (self.scalar is None) == (self.shape is None):
-            raise fault("one_of", "expected shape and values, or scalar")
+    def _one_kind(self) -> Parameter:
+        kinds = ("shape", "scalar", "value", "generator", "mapping")
+        given = [kind for kind in kinds if kind in self.model_fields_set]
+        if len(given) != 1:
+            raise fault("one_of", "expected shape and values, or one of scalar, value, generator, mapping")
         if self.shape is not None and self.values is None:
             raise fault("one_of", "expected values beside shape")
+        for key in sorted(self.model_fields_set & {"values", "dtype", "parts", "as_list"}):
+            if self.shape is None:
+                raise fault("one_of", f"{key} goes with shape, not with {given[0]}", key=key)
+        for key, inner in (self.mapping or {}).items():
+            if inner.mapping is not None:
+                raise fault("mapping_in_mapping", "is a mapping in a mapping", at=("mapping", key))
+        if self.mapping is not None and not self.mapping:
+            raise fault("one_of", "is a mapping of nothing", key="mapping")
         return self
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array, handed over as such or as lists."""
+        return self.shape is not None
+
+
+def slots(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """The arguments with those of a mapping one by one, ``weights.w_q`` for item w_q of weights."""
+    found: dict[str, Parameter] = {}
+    for name, parameter in parameters.items():
+        if parameter.mapping is None:
+            found[name] = parameter
+        else:
+            found |= {f"{name}.{key}": inner for key, inner in parameter.mapping.items()}
+    return found

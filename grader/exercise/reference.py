@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from grader.errors import ExerciseError, GraderError
+from grader.exercise.models import Exercise
 from grader.exercise.near import did_you_mean
 
 Entry = Callable[..., Any]
@@ -76,3 +77,8 @@ def load_entry(folder: Path, module: str, entry: str) -> Entry:
         message = f"{path} defines no function {entry!r}{did_you_mean(entry, names)}"
         raise ExerciseError.at(path, 0, message)
     return found  # type: ignore[no-any-return]
+
+
+def load_entries(folder: Path, module: str, exercise: Exercise) -> dict[str, Entry]:
+    """The function for each of an exercise's calls, by the call's name; as `load_entry`."""
+    return {call: load_entry(folder, module, call or exercise.entries[0]) for call in exercise.call_names}

@@ -8,16 +8,27 @@ from __future__ import annotations
 import inspect
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import PlacedArgument, PlacedArray
+from grader.exercise.calls import (
+    PlacedArgument,
+    PlacedArray,
+    PlacedMapping,
+    Step,
+    placed_arrays,
+    plain,
+    unplaced,
+)
 from grader.outcomes import ArrayValue, Container, Failure, PlainValue, StepOutcome, Value
 
 Array = NDArray[Any]
+Function = Callable[..., Any]
+# A function, or one for each of an exercise's calls by the call's name.
+Functions = Function | Mapping[str, Function]
 
 NOT_RUN = StepOutcome("not_run")
 NO_MEMORY = np.zeros(0, np.uint8)
@@ -45,16 +56,21 @@ def as_value(answer: Any) -> Value:
     return PlainValue("object", type(answer).__name__)
 
 
+def function_for(entry: Functions, call: str) -> Function:
+    """The function that makes a call."""
+    return entry[call] if isinstance(entry, Mapping) else entry
+
+
 def rehearse(
-    entry: Callable[..., Any],
+    entry: Functions,
     block: bytes,
-    plan: Sequence[Sequence[PlacedArgument] | int],
+    plan: Sequence[Step],
     only: Collection[int] | None = None,
 ) -> list[StepOutcome]:
     """The outcome of each step of a phase.
 
     Args:
-        entry: The function; its calls are made in order.
+        entry: The function, or those by the calls' names; calls are made in order.
         block: The phase's block.
         plan: The phase's steps.
         only: Numbers of the steps to run; the others are ``not_run``. All when left out.
@@ -76,7 +92,7 @@ def rehearse(
                 )
             else:
                 arguments = [_argument(a, memory) for a in step]
-                outcome, answer = _call(entry, arguments, whole)
+                outcome, answer = _call(function_for(entry, step.call), arguments, whole)
                 if outcome.state == "returned":
                     answers[number] = answer
                 outcomes.append(outcome)
@@ -87,7 +103,7 @@ def rehearse(
     ]
 
 
-def prepare(step: Sequence[PlacedArgument] | int, block: bytes) -> list[Any]:
+def prepare(step: Step, block: bytes) -> list[Any]:
     """The arguments of one call, with memory of their own that is never written to.
 
     Raises:
@@ -97,21 +113,31 @@ def prepare(step: Sequence[PlacedArgument] | int, block: bytes) -> list[Any]:
         raise TypeError("a second look at an answer has no arguments")
     memory = bytearray(block)
     arguments = [_argument(a, memory) for a in step]
-    for array in arguments:
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
+    for array in arrays_in(arguments):
+        array.flags.writeable = False
     return arguments
 
 
-def call(entry: Callable[..., Any], arguments: Sequence[Any]) -> StepOutcome:
+def arrays_in(arguments: Sequence[Any]) -> Iterator[Array]:
+    """The arrays among arguments, those in dictionaries too."""
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            yield argument
+        elif isinstance(argument, dict):
+            yield from arrays_in(list(argument.values()))
+
+
+def call(entry: Function, arguments: Sequence[Any]) -> StepOutcome:
     """The outcome of one call of a function that changes no argument."""
     with np.errstate(all="ignore"):
         return _call(entry, arguments, NO_MEMORY)[0]
 
 
 def _argument(argument: PlacedArgument, memory: bytearray) -> Any:
+    if isinstance(argument, PlacedMapping):
+        return {key: _argument(item, memory) for key, item in argument.items}
     if not isinstance(argument, PlacedArray):
-        return argument
+        return plain(unplaced(argument, memoryview(memory)))
     array: Array = np.ndarray(argument.shape, argument.dtype, memory, argument.offset, argument.strides)
     if argument.read_only:
         array.flags.writeable = False
@@ -126,10 +152,25 @@ def _call(entry: Callable[..., Any], arguments: Sequence[Any], memory: Array) ->
         failure = Failure(type(error).__name__, str(error)[:300], bases, _frames(entry, error))
         return StepOutcome("raised", failure=failure), None
     aliased: frozenset[int] = frozenset()
-    if isinstance(answer, np.ndarray) and np.may_share_memory(answer, memory):
-        shared = (n for n, a in enumerate(arguments) if isinstance(a, np.ndarray))
-        aliased = frozenset(n for n in shared if np.shares_memory(answer, arguments[n]))
+    parts = list(_arrays_of(answer))
+    if any(np.may_share_memory(part, memory) for part in parts):
+        aliased = frozenset(
+            number
+            for number, argument in enumerate(arguments)
+            if any(np.shares_memory(part, a) for part in parts for a in arrays_in([argument]))
+        )
     return StepOutcome("returned", value=as_value(answer), aliased=aliased), answer
+
+
+def _arrays_of(answer: Any) -> Iterator[Array]:
+    """The arrays in an answer."""
+    if isinstance(answer, np.ndarray):
+        yield answer
+    elif isinstance(answer, list | tuple):
+        for item in answer:
+            yield from _arrays_of(item)
+    elif isinstance(answer, dict):
+        yield from _arrays_of(list(answer.values()))
 
 
 def _frames(entry: Callable[..., Any], error: BaseException) -> tuple[tuple[int, str], ...]:
@@ -144,16 +185,16 @@ def _frames(entry: Callable[..., Any], error: BaseException) -> tuple[tuple[int,
     )
 
 
-def _with_overwritten(
-    outcome: StepOutcome, step: Sequence[PlacedArgument] | int, memory: bytearray, block: bytes
-) -> StepOutcome:
+def _with_overwritten(outcome: StepOutcome, step: Step, memory: bytearray, block: bytes) -> StepOutcome:
     if isinstance(step, int):
         return outcome
     changed = [
         number
         for number, a in enumerate(step)
-        if isinstance(a, PlacedArray)
-        and memory[a.offset : a.offset + a.length] != block[a.offset : a.offset + a.length]
+        if any(
+            memory[p.offset : p.offset + p.length] != block[p.offset : p.offset + p.length]
+            for p in placed_arrays(a)
+        )
     ]
     if not changed:
         return outcome
@@ -163,5 +204,9 @@ def _with_overwritten(
         failure=outcome.failure,
         aliased=outcome.aliased,
         overwritten=frozenset(changed),
-        after=tuple([(number, as_value(np.array(_argument(step[number], memory)))) for number in changed]),
+        after=tuple(
+            (number, as_value(np.array(_argument(step[number], memory))))
+            for number in changed
+            if isinstance(step[number], PlacedArray)
+        ),
     )

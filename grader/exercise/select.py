@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from grader.errors import GraderError
-from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray
+from grader.exercise.calls import PhaseBuilder, unplaced
 from grader.exercise.near import did_you_mean, near_misses
 from grader.exercise.pack import Pack, PackCase
 
@@ -74,9 +74,5 @@ def _copy_steps(pack: Pack, case: PackCase, builder: PhaseBuilder) -> list[int]:
         if isinstance(step, int):
             numbers[old] = builder.add_reread(numbers[step])
             continue
-        arguments = [
-            ArrayArgument(a.read(block), a.layout, a.read_only) if isinstance(a, PlacedArray) else a
-            for a in step
-        ]
-        numbers[old] = builder.add_call(arguments)
+        numbers[old] = builder.add_call([unplaced(a, block) for a in step], step.call)
     return [numbers[old] for old in case.steps]

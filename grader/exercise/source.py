@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import graphlib
 import hashlib
 import json
@@ -20,9 +21,9 @@ from grader.exercise import expressions, frozen, yaml_source
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.grading import Grading
-from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation
+from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation, change_of
 from grader.exercise.near import did_you_mean
-from grader.exercise.recipes import ArrayChange
+from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.yaml_source import Document, Item, KeyPath
 
@@ -82,6 +83,7 @@ class ExerciseSource:
     entries: tuple[Entry, ...]
     frozen: Frozen | None
     influence_line: int = 0
+    driver: str = field(default="", repr=False)
 
     @property
     def frozen_path(self) -> Path:
@@ -90,6 +92,12 @@ class ExerciseSource:
     @property
     def reference_folder(self) -> Path:
         return self.root / "reference" / self.name
+
+    @cached_property
+    def driven(self) -> frozenset[str]:
+        """Names of the functions that the driver defines."""
+        body = ast.parse(self.driver).body
+        return frozenset(node.name for node in body if isinstance(node, ast.FunctionDef))
 
     @cached_property
     def extra_credit(self) -> frozenset[str]:
@@ -103,12 +111,15 @@ class ExerciseSource:
 
         Titles, hints, points, visibility and the policy are left out: correcting them needs no new run.
         """
-        exercise = self.exercise.model_dump(
-            mode="json", include={"dims", "constraints", "parameters", "returns"}
-        )
+        parts = {"dims", "constraints", "parameters", "returns", "calls"}
+        exercise = self.exercise.model_dump(mode="json", include=parts, exclude_defaults=True)
         told = {"title", "hint", "points", "visibility", "clause", "requires"}
-        cases = {e.spec.id: e.spec.model_dump(mode="json", exclude=told) for e in self.entries}
-        hasher = hashlib.sha256(json.dumps([exercise, cases], sort_keys=True).encode())
+        # Without what is left at its default, a new key of the models makes nothing that was frozen stale.
+        cases = {
+            e.spec.id: e.spec.model_dump(mode="json", exclude=told, exclude_defaults=True)
+            for e in self.entries
+        }
+        hasher = hashlib.sha256(json.dumps([exercise, cases, self.driver], sort_keys=True).encode())
         for path in sorted(self.reference_folder.rglob("*.py")):
             hasher.update(path.relative_to(self.reference_folder).as_posix().encode() + b"\0")
             hasher.update(path.read_bytes())
@@ -203,6 +214,7 @@ def load(folder: Path) -> ExerciseSource:
                 f"is {exercise.exercise!r}; expected {folder.name!r}, the folder's name",
             )
         )
+    driver = _driver(folder, exercise, exercise_document, problems)
     entries: list[Entry] = []
     broken: set[str] = set()
     files = {p.stem: p for p in folder.glob("*.yaml") if p.stem not in RESERVED}
@@ -237,7 +249,36 @@ def load(folder: Path) -> ExerciseSource:
         entries=tuple(entries),
         frozen=frozen.load(frozen_path, shown(frozen_path)),
         influence_line=exercise_document.line(("influence",)),
+        driver=driver,
     )
+
+
+def _driver(folder: Path, exercise: Exercise, document: Document, problems: list[Problem]) -> str:
+    """The text of the exercise's driver; empty where it has none, or a faulty one, which is told."""
+    if exercise.driver is None:
+        return ""
+    path = folder / exercise.driver
+    at = document.file, document.line(("driver",)), "driver"
+    try:
+        text = path.read_text("utf-8")
+        tree = ast.parse(text)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "is not there" if isinstance(error, FileNotFoundError) else f"can't be read: {error}"
+        problems.append(Problem(*at, f"{shown(path)} {reason}"))
+        return ""
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 0
+        problems.append(Problem(shown(path), line, "", f"is not valid Python: {error}"))
+        return ""
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for call in exercise.call_names:
+        name = call or exercise.entries[0]
+        if name not in defined and name not in exercise.entries:
+            where = ("calls", call) if call else ("driver",)
+            hint = did_you_mean(name, sorted(defined))
+            said = f"{shown(path)} defines no function {name!r}, and entry does not name it either{hint}"
+            problems.append(Problem(document.file, document.line(where), yaml_source.show_path(where), said))
+    return text
 
 
 def validate_document(
@@ -288,22 +329,40 @@ def _case_file(
                 ("clause",),
                 f"unknown clause {spec.clause!r}{did_you_mean(spec.clause, list(exercise.clauses))}",
             )
-        arrays = [name for name, p in exercise.parameters.items() if p.shape is not None]
-        for name in spec.arrays:
-            if name not in arrays:
-                fault(("arrays", name), f"unknown array {name!r}{did_you_mean(name, arrays)}")
+        if spec.call and spec.call not in exercise.calls:
+            known = did_you_mean(spec.call, list(exercise.calls))
+            fault(("call",), f"unknown call {spec.call!r}{known}")
+            broken.add(spec.id)
+            continue
+        view = exercise.view(spec.call)
+        for name, changed in spec.arrays.items():
+            if name not in view.slots:
+                fault(("arrays", name), f"unknown array {name!r}{did_you_mean(name, list(view.slots))}")
+            else:
+                _check_change(view.slots[name], changed, ("arrays", name), fault)
+        for name in change_of(spec.check):
+            if name not in view.slots:
+                known = did_you_mean(name, list(view.slots))
+                fault(("check", "change", name), f"unknown parameter {name!r}{known}")
         if isinstance(spec.check, Relation):
-            for name in spec.check.change:
-                if name not in exercise.parameters:
-                    known = did_you_mean(name, list(exercise.parameters))
-                    fault(("check", "change", name), f"unknown parameter {name!r}{known}")
             wanted = spec.check.argument
-            if wanted is not None and wanted not in exercise.parameters:
-                known = did_you_mean(wanted, list(exercise.parameters))
+            if wanted is not None and wanted not in view.parameters:
+                known = did_you_mean(wanted, list(view.parameters))
                 fault(("check", "argument"), f"unknown parameter {wanted!r}{known}")
-        _check_dims(spec, exercise, fault)
+        _check_dims(spec, view, fault)
         entries.append(Entry(group, spec, file, line, Item(document, (index,))))
     return entries
+
+
+def _check_change(parameter: Parameter, change: ArrayChange, at: KeyPath, fault: Any) -> None:
+    """A case changes of an argument what an argument of its kind has."""
+    given = change.model_fields_set
+    if parameter.is_array and "value" in given:
+        fault((*at, "value"), "is for an argument that is no array; an array has values")
+    for key in sorted(given - {"value"}) if not parameter.is_array else ():
+        fault((*at, key), "is for an array, which this argument is not; it has a value")
+    if parameter.generator is not None and "value" in given and type(change.value) is not int:
+        fault((*at, "value"), f"is {change.value!r}; expected a whole number, the generator's seed")
 
 
 def _check_dims(spec: Case | RandomCases, exercise: Exercise, fault: Any) -> None:

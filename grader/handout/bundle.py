@@ -62,7 +62,7 @@ def make(source: ExerciseSource, wheel: Path | None = None) -> Handout:
     statement = load_statement(source)
     placed = source.cases(source.require_fresh_frozen().batches)
     hidden = [one for one in placed if one.case.visibility == "hidden"]
-    starter, code = starter_text(exercise, source.policy), starter_code(exercise, source.policy)
+    starter, code = starter_text(source), starter_code(source)
     requirements = [Requirement(n, clause.title, clause.text) for n, clause in exercise.clauses.items()]
     facts: dict[str, Any] = {
         "files": [f"{name}.py", f"{name}.ipynb"],
@@ -72,7 +72,7 @@ def make(source: ExerciseSource, wheel: Path | None = None) -> Handout:
     }
     _tells_nothing(statement, starter, hidden)
     carried = {wheel.name: _wheel(wheel)} if wheel is not None else {}
-    notebook = notebook_text(name, exercise.entry, pieces(statement), code)
+    notebook = notebook_text(name, exercise.entries[0], pieces(statement), code)
     # Last, as it may take half a minute to make.
     pack = cached_pack(source.root, name, student=True)
     files = {

@@ -4,79 +4,108 @@ from __future__ import annotations
 
 import keyword
 import textwrap
-from collections.abc import Callable, Sequence
-from typing import Any
+import types
+from collections.abc import Sequence
 
 from grader.errors import GraderError
+from grader.exercise.driving import bound
+from grader.exercise.forms import words
 from grader.exercise.models import Exercise, Policy
 from grader.exercise.recipes import Parameter
+from grader.exercise.rehearsal import Functions
+from grader.exercise.source import ExerciseSource
 
 WIDTH = 88
 
 
-def starter_text(exercise: Exercise, policy: Policy) -> str:
-    """The Python text of the starter file. Raises GraderError as `starter_code` does."""
+def starter_text(source: ExerciseSource) -> str:
+    """The Python text of the starter file.
+
+    The author's own where there is ``cases/NAME/starter.py``. Raises GraderError as `starter_code` does.
+    """
+    if (own := _own(source)) is not None:
+        return own
+    exercise = source.exercise
     said = f"{_plain(exercise.title)}. Check this file with: grader check {exercise.exercise}.py"
     opening = f'"""{said}"""'
     if len(opening) > WIDTH:
         title, _, command = said.rpartition(". ")
         wrapped = "\n".join(_wrapped(f'"""{title}.', WIDTH))
         opening = f'{wrapped}\n\n{command}\n"""'
-    code = starter_code(exercise, policy)
+    code = starter_code(source)
     # Two blank lines above a function, one above imports.
     blank = "\n" if code.startswith("import ") else "\n\n"
     return f"{opening}\n{blank}{code}"
 
 
-def starter_code(exercise: Exercise, policy: Policy) -> str:
+def _own(source: ExerciseSource) -> str | None:
+    path = source.root / "cases" / source.name / "starter.py"
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def starter_code(source: ExerciseSource) -> str:
     """The same without what it says of the file.
 
     Raises:
-        GraderError: A parameter's name is no name in Python.
+        GraderError: A parameter's name is no name in Python, or nothing is known of a name that is asked for.
     """
-    for name in (exercise.entry, *exercise.parameters):
+    if (own := _own(source)) is not None:
+        return own
+    exercise = source.exercise
+    views = [exercise.view(name) for name in exercise.call_names]
+    functions = [view.entries[0] for view in views]
+    for name in (*functions, *(name for view in views for name in view.parameters)):
         if not name.isidentifier() or keyword.iskeyword(name):
             raise GraderError(
                 f"{exercise.exercise}: {name!r} can't be the name of a function or a parameter in Python; "
                 "rename it in exercise.yaml"
             )
+    if exercise.driver is not None or set(exercise.entries) - set(functions):
+        path = f"cases/{exercise.exercise}/starter.py"
+        raise GraderError(
+            f"{exercise.exercise}: what its driver uses can't be told; write what a student begins with "
+            f"as {path}"
+        )
     imports = "import numpy as np\n\n\n" if "numpy" in exercise.packages else ""
-    return (
-        f"{imports}{_signature(exercise)}\n"
-        f'    """{_docstring(exercise, policy)}\n    """\n'
-        f"    raise NotImplementedError\n"
-    )
+    bodies = [
+        f'{_signature(view)}\n    """{_docstring(view, source.policy)}\n    """\n'
+        "    raise NotImplementedError\n"
+        for view in views
+    ]
+    return imports + "\n\n".join(bodies)
 
 
-def starter(exercise: Exercise, policy: Policy) -> Callable[..., Any]:
-    """The function that a student starts from: that of `starter_code`. Raises GraderError."""
-    module: dict[str, Any] = {"__name__": exercise.exercise}
-    exec(compile(starter_code(exercise, policy), f"{exercise.exercise}.py", "exec"), module)
-    function: Callable[..., Any] = module[exercise.entry]
-    return function
+def starter(source: ExerciseSource) -> Functions:
+    """What makes the calls of the file that a student starts from. Raises GraderError."""
+    exercise = source.exercise
+    module = types.ModuleType(exercise.exercise)
+    exec(compile(starter_code(source), f"{exercise.exercise}.py", "exec"), module.__dict__)
+    return bound(source.driver, module, exercise.call_names, exercise.entries[0])
 
 
 def _signature(exercise: Exercise) -> str:
-    line = f"def {exercise.entry}({', '.join(exercise.parameters)}):"
+    name = exercise.entries[0]
+    line = f"def {name}({', '.join(exercise.parameters)}):"
     if len(line) <= WIDTH:
         return line
-    return f"def {exercise.entry}(\n" + "".join(f"    {name},\n" for name in exercise.parameters) + "):"
+    return f"def {name}(\n" + "".join(f"    {name},\n" for name in exercise.parameters) + "):"
 
 
 def _docstring(exercise: Exercise, policy: Policy) -> str:
     """Its lines, indented but for the first; the last line has no end."""
     # With the quotation marks before it.
     first, *more = _wrapped(f'"""{_plain(exercise.title)}.', WIDTH - 4)
-    lines = [first.removeprefix('"""'), *more, "", *_dims(exercise), "", "Args:"]
+    sizes = _dims(exercise)
+    lines = [first.removeprefix('"""'), *more, *(["", *sizes] if sizes else []), "", "Args:"]
     for name, parameter in exercise.parameters.items():
         lines += _item(f"{name}: {_argument(name, parameter)}")
-    returns = exercise.returns
-    lines += [
-        "",
-        "Returns:",
-        *_item(f"An array of shape {_shape(returns.shape)}, {' or '.join(returns.dtype)}."),
-    ]
-    unknown = [s for s in returns.shape if isinstance(s, str) and s.isidentifier() and s not in exercise.dims]
+    form = exercise.form
+    dtypes = f", {' or '.join(form.dtype)}" if form.is_array else ""
+    told = words(form)
+    lines += ["", "Returns:", *_item(f"{told[:1].upper()}{told[1:]}{dtypes}.")]
+    unknown = list(
+        dict.fromkeys(s for _, s in form.sizes() if isinstance(s, str) and s in form.free(exercise.dims))
+    )
     if unknown:
         lines += _item(f"{_listed(unknown)} follows from the arguments: see the statement.")
     lines += ["", *_paragraph(f"You may use {_listed(['the standard library', *exercise.packages])}.")]
@@ -91,15 +120,25 @@ def _docstring(exercise: Exercise, policy: Policy) -> str:
 def _dims(exercise: Exercise) -> list[str]:
     """Bounds of the dims, those with the same bound together, and what relates them."""
     same: dict[str, list[str]] = {}
-    for name, bound in exercise.dims.items():
-        same.setdefault(bound, []).append(name)
-    told = [f"{', '.join(names)} {bound}" for bound, names in same.items()]
-    return _paragraph(f"Sizes: {'; '.join([*told, *exercise.constraints])}.")
+    for name, limit in exercise.dims.items():
+        same.setdefault(limit, []).append(name)
+    told = [f"{', '.join(names)} {limit}" for limit, names in same.items()]
+    return _paragraph(f"Sizes: {'; '.join([*told, *exercise.constraints])}.") if told else []
 
 
 def _argument(name: str, parameter: Parameter) -> str:
+    if parameter.mapping is not None:
+        items = "; ".join(f"{key}: {_argument(key, item)}" for key, item in parameter.mapping.items())
+        return f"Dictionary. {items}"
+    if parameter.generator is not None:
+        return "Random generator, as numpy.random.default_rng makes it."
     if parameter.shape is None:
-        return "A number." if parameter.scalar in (None, name) else f"A number, {parameter.scalar}."
+        if parameter.scalar is None:
+            kind = type(parameter.value).__name__
+            return {"str": "A text.", "bool": "True or False.", "NoneType": "None."}.get(kind, "A number.")
+        return "A number." if parameter.scalar == name else f"A number, {parameter.scalar}."
+    if parameter.as_list:
+        return f"Nested lists of shape {_shape(parameter.shape)}."
     told = f"Array of shape {_shape(parameter.shape)}, usually {parameter.dtype}."
     if parameter.parts is not None:
         told += f" Along axis {parameter.parts.axis}: {', '.join(parameter.parts.names)}."

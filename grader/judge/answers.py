@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
+from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, describe_value
 from grader.result import Verdict
 
 
@@ -23,27 +23,6 @@ class Refusal:
 def show_shape(shape: Sequence[int]) -> str:
     """``(2, 3)``, ``(2,)`` or ``()``."""
     return str(tuple(shape))
-
-
-def describe_value(value: Value) -> str:
-    """What was returned, in a few words."""
-    match value:
-        case ArrayValue(kind="array"):
-            return f"an array of dtype {value.dtype} and shape {show_shape(value.shape)}"
-        case ArrayValue(kind="tensor"):
-            return f"a tensor of dtype {value.dtype} and shape {show_shape(value.shape)}"
-        case ArrayValue():
-            return f"a single number of type {value.dtype}"
-        case Container():
-            return f"a {value.kind} of {len(value.items)} item{'s' if len(value.items) != 1 else ''}"
-        case PlainValue(kind="none"):
-            return "None"
-        case PlainValue(kind="object"):
-            article = "an" if str(value.value)[:1].lower() in "aeiou" else "a"
-            return f"{article} {value.value} object"
-        case PlainValue(kind="str"):
-            return "a text"
-    return f"the single {value.kind} {value.value}"
 
 
 def read_answer(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from grader.judge.relations import RELATIONS, Evidence, Judgement
 from grader.outcomes import StepOutcome
 from grader.positions import Positions
 
+if TYPE_CHECKING:
+    from grader.judge.structured import Structured
+
 Array = NDArray[Any]
 
 
@@ -23,7 +27,7 @@ def judge_case(
     pack: Pack,
     case: PackCase,
     outcomes: Sequence[StepOutcome],
-    changed_elsewhere: Mapping[int, str],
+    changed_elsewhere: Mapping[str, str],
     positions: Positions = PLAIN,
 ) -> Judgement:
     """Decide one case without regard to what it requires.
@@ -36,20 +40,66 @@ def judge_case(
         positions: Names for the lines of the submission's text.
     """
     exercise = pack.exercise
+    if case.check == "raises":
+        from grader.judge.raising import judge_raises
+
+        return judge_raises(case, outcomes[0], exercise, positions)
+    call = pack.call(case)
     answers: list[Array] = []
-    for outcome, shape in zip(outcomes, case.shapes, strict=True):
+    structured: list[Structured] = []
+    for number, (outcome, shape) in enumerate(zip(outcomes, case.shapes, strict=True)):
         if outcome.state != "returned":
-            return Judgement(STATE_VERDICTS[outcome.state], call_message(outcome, exercise, positions))
-        answer = read_answer(outcome, shape, exercise.dtypes)
+            return Judgement(
+                STATE_VERDICTS[outcome.state], call_message(outcome, exercise, positions, case.call)
+            )
+        answer: Array | Structured | Refusal
+        if call.is_array and not case.chance:
+            answer = read_answer(outcome, shape, call.dtypes)
+        else:
+            # Exercises whose answers are arrays start without what reads other ones.
+            from grader.judge.structured import read_structured
+
+            answer = read_structured(outcome, call.form, case, number)
         if isinstance(answer, Refusal):
             return Judgement(answer.verdict, answer.message)
-        answers.append(answer)
+        if isinstance(answer, np.ndarray):
+            answers.append(answer)
+        else:
+            structured.append(answer)
+            answers.append(answer.numbers)
+    if case.check in ("holds", "statistic"):
+        from grader.judge.properties import judge_holds, judge_statistic
+
+        return (judge_holds if case.check == "holds" else judge_statistic)(pack, case, outcomes)
+    if case.check == "compare" and structured:
+        return _compare_structured(case, structured[0], pack.expected(case))
     if case.check == "compare":
         return _compare(case, answers[0], pack.expected(case))
     if case.check == "finite":
         return _finite(answers[0])
-    evidence = Evidence(case, outcomes, answers, exercise.parameters, changed_elsewhere)
+    evidence = Evidence(case, outcomes, answers, pack.parameters(case), changed_elsewhere, structured)
     return RELATIONS[case.check](evidence)
+
+
+def _compare_structured(case: PackCase, answer: Structured, expected: NDArray[np.float64]) -> Judgement:
+    from grader.judge.structured import compare_structured, expected_leaves, where_most
+
+    assert case.tolerance is not None
+    leaves = expected_leaves(case, 0)
+    result = compare_structured(answer, expected, case.tolerance, leaves)
+    if result.equal:
+        return Judgement("passed", comparison=result)
+    where = where_most(result, leaves)
+    at = f" Most at {where}." if where else ""
+    if result.not_finite:
+        what = _not_finite_words(answer.numbers)
+        said = f"{result.not_finite} of {result.size} values are {what}; all expected ones are finite."
+    elif math.isinf(result.max_rel):
+        plural = "values are" if result.beyond != 1 else "value is"
+        said = f"{result.beyond} of {result.size} {plural} not as expected."
+    else:
+        said = values_message(result.beyond, result.size, result.max_abs, result.max_rel, case.tolerance)
+    return Judgement("wrong_value", said + at, result, answer.numbers, expected)
 
 
 def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64]) -> Judgement:

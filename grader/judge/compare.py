@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compare(
-    obtained: Array, expected: Array, tolerance: float, scale: float, *, worst: int = 5
+    obtained: Array, expected: Array, tolerance: float, scale: float | Array, *, worst: int = 5
 ) -> Comparison:
     """Compare two arrays of equal shape.
 
@@ -50,7 +50,7 @@ def compare(
         obtained: The answer, of any float dtype; compared in float64.
         expected: The expected answer; where it is NaN or infinite, the same is expected.
         tolerance: Largest accepted error relative to ``scale``.
-        scale: Positive.
+        scale: Positive; or one for each element, 0 for those that must be equal.
         worst: How many indices to name.
 
     Raises:
@@ -65,7 +65,7 @@ def compare(
         want = expected.astype(np.float64)
         difference = np.asarray(np.abs(got - want))
     largest = float(difference.max())
-    if largest <= tolerance * scale:
+    if isinstance(scale, float | int) and largest <= tolerance * scale:
         # The common case; NaN and infinity are no less than anything.
         return Comparison(largest, largest / scale, 0, int(got.size), 0, ())
     same = (got == want) | (np.isnan(got) & np.isnan(want))
@@ -74,6 +74,13 @@ def compare(
     off = difference > tolerance * scale
     beyond = int(np.count_nonzero(off))
     max_abs = float(difference.max())
+    if isinstance(scale, np.ndarray):
+        with np.errstate(all="ignore"):
+            relative = np.where(difference > 0, difference / scale, 0.0)
+        max_rel = float(relative.max())
+        difference = relative
+    else:
+        max_rel = max_abs / scale
     named: tuple[tuple[int, ...], ...] = ()
     if beyond:
         flat = np.argsort(-difference, axis=None, kind="stable")[: min(worst, beyond)]
@@ -83,4 +90,4 @@ def compare(
         else:
             named = ((),)
     not_finite = int(np.count_nonzero(~np.isfinite(got) & np.isfinite(want)))
-    return Comparison(max_abs, max_abs / scale, beyond, int(got.size), not_finite, named)
+    return Comparison(max_abs, max_rel, beyond, int(got.size), not_finite, named)

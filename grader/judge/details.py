@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import GeneratorArgument, PlacedArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.relations import Judgement
 from grader.outcomes import ArrayValue, StepOutcome
@@ -69,11 +69,15 @@ def case_details(
     details: dict[str, Any] = {}
     key = ("inputs", case.id, 0)
     if key not in pack.texts:
-        pack.texts[key] = Shared([describe_input(name, value) for name, value in pack.arguments(case)])
+        pack.texts[key] = Shared(describe_inputs(pack.arguments(case)))
     details["inputs"] = pack.texts[key]
     obtained, expected = judgement.obtained, judgement.expected
+    call = pack.call(case)
+    if not call.is_array or case.chance or case.check == "raises":
+        details |= _texts(case, outcomes)
+        return details | _happened(pack, case, outcomes, filename)
     if judgement.verdict in ("wrong_shape", "wrong_type") and case.check == "compare":
-        obtained, expected = _refused(outcomes[0], pack.exercise.dtypes), pack.expected(case)
+        obtained, expected = _refused(outcomes[0], call.dtypes), pack.expected(case)
     if obtained is not None and obtained.size <= MAX_SHOWN:
         details["obtained"] = plain(obtained)
     if expected is not None and expected.size <= MAX_SHOWN:
@@ -90,6 +94,28 @@ def case_details(
             details["part"] = telling_part(obtained, expected, judgement.comparison.worst)
     if judgement.verdict == "input_mutated":
         details |= _changed_argument(pack, case, outcomes[0])
+    return details | _happened(pack, case, outcomes, filename)
+
+
+def _texts(case: PackCase, outcomes: Sequence[StepOutcome]) -> dict[str, Any]:
+    """The answers as people read them, where they are no arrays that could be held against each other."""
+    from grader.exercise.written import written
+
+    details: dict[str, Any] = {}
+    returned = [outcome.value for outcome in outcomes if outcome.state == "returned"]
+    if case.check in ("equals", "differs", "same_on_repeat", "earlier_answer_kept") and len(returned) > 1:
+        last = written(returned[-1])
+        details["answer_texts"] = [["First answer", written(returned[0])], ["Second answer", last]]
+    elif returned:
+        details["obtained_text"] = written(returned[0])
+    if case.answer:
+        details["expected_text"] = case.answer
+    return details
+
+
+def _happened(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], filename: str) -> dict[str, Any]:
+    """How the calls ended, what they printed, and the text to paste."""
+    details: dict[str, Any] = {}
     failed = next((o for o in outcomes if o.failure is not None), None)
     if failed is not None and failed.failure is not None:
         details["exception"] = f"{failed.failure.type}: {failed.failure.message}".removesuffix(": ")
@@ -107,7 +133,7 @@ def case_details(
 def _changed_argument(pack: Pack, case: PackCase, outcome: StepOutcome) -> dict[str, Any]:
     """What the case's call made of the argument that it asks about; empty where that is not known."""
     name = str(case.options["argument"])
-    value = dict(outcome.after).get(pack.exercise.parameters.index(name))
+    value = dict(outcome.after).get(pack.parameters(case).index(name))
     before = dict(pack.arguments(case))[name]
     if not isinstance(value, ArrayValue) or not isinstance(before, np.ndarray):
         return {}
@@ -177,10 +203,23 @@ def _window(places: Sequence[int], size: int, most: int) -> tuple[int, int]:
     return min(max(first, 0), size - count), count
 
 
+def describe_inputs(arguments: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Every argument described; those of a dictionary one by one."""
+    slots = [
+        (f"{name}.{key}" if key else name, item)
+        for name, value in arguments
+        for key, item in (value.items() if isinstance(value, dict) else [("", value)])
+    ]
+    return [describe_input(name, value) for name, value in slots]
+
+
 def describe_input(name: str, value: Any) -> dict[str, Any]:
     """Name, dtype, shape and values of an argument; without values when there are many."""
+    if isinstance(value, GeneratorArgument):
+        return {"name": name, "value": f"numpy.random.default_rng({value.seed})"}
     if not isinstance(value, np.ndarray):
-        return {"name": name, "value": value}
+        text = value if isinstance(value, bool | int | float | str) or value is None else repr(value)
+        return {"name": name, "value": text if len(str(text)) <= MAX_SHOWN else f"{str(text)[:MAX_SHOWN]}…"}
     shown: dict[str, Any] = {"name": name, "dtype": value.dtype.name, "shape": list(value.shape)}
     if value.size <= MAX_SHOWN:
         shown["values"] = plain(value)
@@ -189,6 +228,10 @@ def describe_input(name: str, value: Any) -> dict[str, Any]:
 
 def _literal(value: Any) -> str:
     """Python text that gives the value again, an array with its dtype and its layout in memory."""
+    if isinstance(value, GeneratorArgument):
+        return f"np.random.default_rng({value.seed})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_literal(item)}" for key, item in value.items()) + "}"
     if not isinstance(value, np.ndarray):
         return repr(value)
     text = _array_text(value)
@@ -222,13 +265,32 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
         case: A public case.
         filename: As `file_named` gives it, or the file's path when the text is not to stand beside it.
     """
+    call = pack.call(case)
+    if not call.is_array or call.driven or case.chance or case.check in ("raises", "holds", "statistic"):
+        return _plain_snippet(pack, case, filename)
     if _numbers(pack, case) > MAX_SNIPPET:
         return ""
     key = ("snippet", case.id, 0)
     if key not in pack.texts:
         pack.texts[key] = _after_imports(pack, case)
     text: str = pack.texts[key]
-    return _imports(pack.exercise.entry, filename) + text
+    return _imports(pack.exercise.called(case.call), filename) + text
+
+
+def _plain_snippet(pack: Pack, case: PackCase, filename: str) -> str:
+    """Python text that makes the case's first call and prints the answer; empty where a driver makes it."""
+    if pack.call(case).driven or sum(np.size(v) for _, v in pack.arguments(case)) > MAX_SNIPPET:
+        return ""
+    name = pack.exercise.called(case.call)
+    arguments = ", ".join(argument for argument, _ in pack.arguments(case))
+    lines = [*_assignments(pack, case, 0), f"print({name}({arguments}))"]
+    if case.answer:
+        lines += ["# Expected:", *(f"# {line}" for line in case.answer.splitlines())]
+    elif case.check == "raises":
+        lines.append(f"# Expected: the exception {' or '.join(case.options['raises'])}")
+    elif case.check == "holds":
+        lines += [f"# Expected: {claim['says']}" for claim in case.options["holds"]]
+    return _imports(name, filename) + "\n".join(lines) + "\n"
 
 
 def example_snippet(
@@ -294,11 +356,11 @@ def _after_imports(pack: Pack, case: PackCase) -> str:
         number for number, s in enumerate(case.steps) if not isinstance(pack.plans[case.visibility][s], int)
     ]
     arguments = pack.arguments(case)
-    entry = pack.exercise.entry
+    entry = pack.exercise.called(case.call)
     names = ", ".join(name for name, _ in arguments)
     # What is asked of an answer's memory is asked of the answer itself; else it is kept as it was given.
     kept = "np.asarray" if case.check in ("earlier_answer_kept", "output_not_aliased") else "np.array"
-    checked = _CHECKED.format(dtypes=pack.exercise.dtypes, kept=kept)
+    checked = _CHECKED.format(dtypes=pack.call(case).dtypes, kept=kept)
     lines = [*checked.splitlines(), "", ""]
     made = _assignments(pack, case, 0)
     if len(calls) > 1:
@@ -373,7 +435,7 @@ def _changes(pack: Pack, case: PackCase, call: int) -> list[str]:
 def _read_only(pack: Pack, case: PackCase, call: int) -> list[str]:
     step = pack.plans[case.visibility][case.steps[call]]
     placed = step if not isinstance(step, int) else []
-    pairs = zip(pack.exercise.parameters, placed, strict=True)
+    pairs = zip(pack.parameters(case), placed, strict=True)
     return [name for name, argument in pairs if isinstance(argument, PlacedArray) and argument.read_only]
 
 

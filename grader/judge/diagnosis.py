@@ -9,16 +9,17 @@ precision) is told from what the calls left.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import arrays_of
 from grader.exercise.fingerprints import is_half
 from grader.exercise.known import KnownMistake
 from grader.exercise.pack import Pack
 from grader.judge.failures import ended_in_arithmetic, says_all
 from grader.judge.lineup import Fit, Lineup
+from grader.judge.raising import as_asked
 from grader.outcomes import StepOutcome
 
 Outcomes = Mapping[str, Sequence[StepOutcome]]
@@ -74,7 +75,10 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     """
     known = pack.known
     overwritten = _overwritten(pack, outcomes)
-    refused = _refused(pack, outcomes) if overwritten else {}
+    refused: Mapping[str, Collection[int]] = _silent(pack)
+    if overwritten:
+        read_only = _refused(pack, outcomes)
+        refused = {n: {*refused.get(n, ()), *read_only.get(n, ())} for n in {*refused, *read_only}}
     effects = _effects(pack, outcomes, overwritten)
     if not known.mistakes:
         return []
@@ -82,13 +86,30 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     blurred = [e for e in effects if e.told_by in ("unrepeatable", "half")]
     findings = []
     # Of what is not written yet, or misspelled, the answers of the other calls say too little.
-    if not any(says_all(outcome) for steps in outcomes.values() for outcome in steps):
+    if not any(says_all(outcome) for outcome in _unasked(pack, outcomes)):
         fits = _best(pack, outcomes, refused, overwritten, partly=not blurred)
         findings = [_finding(pack, fit) for fit in fits]
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
         effects = [e for e in effects if e not in blurred]
     return findings + [e for e in effects if named.isdisjoint(one.id for one in e.mistakes)]
+
+
+def _unasked(pack: Pack, outcomes: Outcomes) -> Iterator[StepOutcome]:
+    """The outcomes without those exceptions that a case asks for."""
+    for case in pack.cases:
+        for outcome in (outcomes[case.visibility][s] for s in case.steps if case.visibility in outcomes):
+            if not as_asked(case, outcome):
+                yield outcome
+
+
+def _silent(pack: Pack) -> dict[str, set[int]]:
+    """Calls whose answers hang on chance: a right one need not be that of the reference."""
+    silent: dict[str, set[int]] = {}
+    for case in pack.cases:
+        if case.chance:
+            silent.setdefault(case.visibility, set()).update(case.steps)
+    return silent
 
 
 def _best(
@@ -130,11 +151,15 @@ def _possible(pack: Pack, fit: Fit, overwritten: Collection[str]) -> bool:
 
 def _overwritten(pack: Pack, outcomes: Outcomes) -> list[str]:
     """Names of the arguments that some call changed, in their order."""
-    changed: set[int] = set()
-    for steps in outcomes.values():
-        for outcome in steps:
-            changed |= outcome.overwritten | outcome.reshaped
-    return [name for number, name in enumerate(pack.exercise.parameters) if number in changed]
+    changed: set[str] = set()
+    for phase, steps in outcomes.items():
+        for placed, outcome in zip(pack.plans[phase], steps, strict=False):
+            numbers = outcome.overwritten | outcome.reshaped
+            if numbers and not isinstance(placed, int):
+                names = pack.exercise.calls[placed.call].parameters
+                changed |= {names[n] for n in numbers if n < len(names)}
+    order = dict.fromkeys(name for call in pack.exercise.calls.values() for name in call.parameters)
+    return [name for name in order if name in changed]
 
 
 def _refused(pack: Pack, outcomes: Outcomes) -> dict[str, set[int]]:
@@ -146,7 +171,7 @@ def _refused(pack: Pack, outcomes: Outcomes) -> dict[str, set[int]]:
             placed = plan[number]
             if outcome.state != "raised" or isinstance(placed, int):
                 continue
-            if any(isinstance(a, PlacedArray) and a.read_only for a in placed):
+            if any(array.read_only for array in arrays_of(placed)):
                 refused.setdefault(name, set()).add(number)
     return refused
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import PlacedArray, placed_arrays
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.pages import Page
 from grader.result import CaseResult
@@ -257,8 +257,8 @@ def _features(pack: Pack, cases: Sequence[PackCase]) -> Iterator[tuple[str, Call
     for case in cases:
         placed = [pack.plans[case.visibility][step] for step in case.steps]
         calls = [step for step in placed if not isinstance(step, int)]
-        pairs = [(n, a) for step in calls for n, a in zip(pack.exercise.parameters, step, strict=True)]
-        arguments[case.id] = [(n, a) for n, a in pairs if isinstance(a, PlacedArray)]
+        pairs = [(n, a) for step in calls for n, a in zip(pack.parameters(case), step, strict=True)]
+        arguments[case.id] = [(n, array) for n, a in pairs for array in placed_arrays(a)]
     yield "where arrays are read-only", lambda c: any(a.read_only for _, a in arguments[c.id])
     seen = sorted({(n, a.dtype) for found in arguments.values() for n, a in found})
     for name, dtype in seen:

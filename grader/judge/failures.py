@@ -80,8 +80,17 @@ def _sentence(positions: Positions, line: int) -> str:
     return _capital(name) if name.startswith(("line ", "cell ")) else name
 
 
-def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positions = PLAIN) -> str:
-    """Why a call gave no answer."""
+def call_message(
+    outcome: StepOutcome, exercise: PackExercise, positions: Positions = PLAIN, call: str = ""
+) -> str:
+    """Why a call gave no answer.
+
+    Args:
+        outcome: What the call gave.
+        exercise: The exercise.
+        positions: Names for the lines of the submission's text.
+        call: Which of the exercise's calls it was; the first one when left out.
+    """
     failure = outcome.failure
     at = where(failure, positions) if failure is not None else ""
     if outcome.state == "timed_out":
@@ -99,8 +108,11 @@ def call_message(outcome: StepOutcome, exercise: PackExercise, positions: Positi
     if failure.type == "EOFError":
         return f"It waits for input{at}; there is nobody to type, so input() can't be used."
     if failure.type == "TypeError" and not failure.frames:
-        names = ", ".join(exercise.parameters)
-        count = len(exercise.parameters)
+        asked = exercise.calls.get(call, exercise.first)
+        if asked.driven:
+            return f"Using what the file defines fails{said}."
+        names = ", ".join(asked.parameters)
+        count = len(asked.parameters)
         return f"It is called with {count} arguments by position ({names}), but that fails{said}."
     # numpy's words for an array that must not be written into.
     if failure.type == "ValueError" and _READ_ONLY.search(failure.message):

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import arrays_of
 from grader.exercise.fingerprints import Fingerprint, fingerprint, is_finite
 from grader.exercise.follow_up import Example, FollowUp
 from grader.exercise.influence import read_map
 from grader.exercise.pack import Pack
 from grader.judge.answers import Refusal, read_answer
-from grader.judge.details import describe_input, example_snippet, plain
+from grader.judge.details import describe_inputs, example_snippet, plain
 from grader.judge.failures import STATE_VERDICTS, call_message, ended_in_arithmetic
 from grader.outcomes import StepOutcome
 from grader.positions import Positions
@@ -86,7 +86,7 @@ def _calls(follow: FollowUp, chosen: tuple[int, ...]) -> FollowUpCalls:
     if follow.influence is not None:
         # What the map's calls return is not larger than what their arguments hold.
         steps = [step for step in follow.plan[: follow.influence.calls] if not isinstance(step, int)]
-        lengths = [a.length for step in steps for a in step if isinstance(a, PlacedArray)]
+        lengths = [array.length for step in steps for array in arrays_of(step)]
         sizes += [max(lengths, default=8)] * follow.influence.calls
     return FollowUpCalls(follow.part(chosen), chosen, 2 * max(sizes), 2 * sum(sizes))
 
@@ -175,7 +175,7 @@ def _counterexample(
     wrong = [row for row in ran if verdicts[row[0]] != "passed"]
     named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
     for number, example, outcome in wrong:
-        if example.misconception in named and _is(example.wrong, outcome):
+        if example.misconception in named and _is(example.wrong, outcome, pack.known.raising):
             return _record(pack, follow, number, example, outcome, filename, positions, named=True)
     if any(d["of"] and len(d["ids"]) == 1 for d in result.diagnoses) or _unrepeatable(result):
         # What is shown has to be what was named, and has to come out the same when it is run alone.
@@ -205,7 +205,7 @@ def _same_failures(result: Result) -> set[tuple[str, Verdict]]:
 def _verdict(pack: Pack, example: Example, outcome: StepOutcome) -> Verdict:
     if outcome.state != "returned":
         return STATE_VERDICTS[outcome.state]
-    answer = read_answer(outcome, example.shape, pack.exercise.dtypes)
+    answer = _read(pack, example, outcome)
     if isinstance(answer, Refusal):
         return answer.verdict
     if outcome.overwritten or outcome.reshaped:
@@ -215,20 +215,39 @@ def _verdict(pack: Pack, example: Example, outcome: StepOutcome) -> Verdict:
     return "passed" if _is_right(answer, example) else "wrong_value"
 
 
+def _read(pack: Pack, example: Example, outcome: StepOutcome) -> Array | Refusal:
+    """The answer to an example's call: an array, or the vector of its numbers."""
+    call = pack.exercise.calls[example.call]
+    if not example.leaves:
+        return read_answer(outcome, example.shape, call.dtypes)
+    from grader.judge.structured import leaves_of, read_like
+
+    answer = read_like(outcome, call.form, leaves_of(example.leaves))
+    return answer if isinstance(answer, Refusal) else answer.numbers
+
+
 def _is_right(answer: Array, example: Example) -> bool:
     expected = example.answer()
+    if example.leaves:
+        from grader.exercise.structure import scales
+        from grader.judge.structured import leaves_of
+
+        with np.errstate(all="ignore"):
+            return bool(
+                (np.abs(answer - expected) <= WRONG * scales(leaves_of(example.leaves), expected)).all()
+            )
     scale = float(np.max(np.abs(expected), initial=0.0)) or 1.0
     with np.errstate(all="ignore"):
         return bool(np.allclose(answer, expected, rtol=0, atol=WRONG * scale))
 
 
-def _is(wrong: Fingerprint | None, outcome: StepOutcome) -> bool:
+def _is(wrong: Fingerprint | None, outcome: StepOutcome, raising: Sequence[str]) -> bool:
     """Whether an outcome is that of the example's mistake."""
     if wrong is None:
         return False
     if ended_in_arithmetic(outcome):
         return not is_finite(wrong.kind)
-    found = fingerprint(outcome)
+    found = fingerprint(outcome, raising)
     scale = max(found.scale, wrong.scale) or 1.0
     return found.kind == wrong.kind and bool(
         np.max(np.abs(found.values - wrong.values), initial=0.0) <= WRONG * scale
@@ -246,15 +265,15 @@ def _record(
     *,
     named: bool,
 ) -> dict[str, Any]:
-    arguments = list(zip(pack.exercise.parameters, follow.arguments(number), strict=True))
-    answer = read_answer(outcome, example.shape, pack.exercise.dtypes) if outcome.value is not None else None
+    names = pack.exercise.calls[example.call].parameters
+    arguments = list(zip(names, follow.arguments(number), strict=True))
+    answer = _read(pack, example, outcome) if outcome.value is not None else None
     read = None if answer is None or isinstance(answer, Refusal) else answer
-    names = pack.exercise.parameters
     changed = [names[n] for n in sorted(outcome.overwritten | outcome.reshaped)] if read is not None else []
     shared = [names[n] for n in sorted(outcome.aliased)] if read is not None else []
     message = ""
     if outcome.state != "returned":
-        message = call_message(outcome, pack.exercise, positions)
+        message = call_message(outcome, pack.exercise, positions, example.call)
     elif isinstance(answer, Refusal):
         message = answer.message
     elif changed:
@@ -268,12 +287,13 @@ def _record(
         "clause": example.clause,
         "title": example.title if named else "",
         "dims": dict(example.dims),
-        "inputs": [describe_input(name, value) for name, value in arguments],
-        "obtained": plain(read) if read is not None and not right else None,
-        "expected": plain(example.answer()) if not right else None,
+        "inputs": describe_inputs(arguments),
+        **_answers(example, read, outcome, right=right),
         "message": f"{message} The answer is right." if right else message,
-        "snippet": example_snippet(
-            pack.exercise.entry,
+        "snippet": ""
+        if example.leaves or pack.exercise.calls[example.call].driven
+        else example_snippet(
+            pack.exercise.called(example.call),
             filename,
             arguments,
             None if right else example.answer(),
@@ -281,4 +301,22 @@ def _record(
             shared if right and not changed else [],
         ),
         "trace": example.part if named else None,
+    }
+
+
+def _answers(example: Example, read: Array | None, outcome: StepOutcome, *, right: bool) -> dict[str, Any]:
+    """Both answers; those that are no arrays as texts."""
+    if example.leaves:
+        from grader.exercise.written import written
+
+        found = written(outcome.value) if outcome.value is not None and not right else ""
+        return {
+            "obtained": None,
+            "expected": None,
+            "obtained_text": found,
+            "expected_text": example.answer_text if not right else "",
+        }
+    return {
+        "obtained": plain(read) if read is not None and not right else None,
+        "expected": plain(example.answer()) if not right else None,
     }

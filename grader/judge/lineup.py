@@ -93,10 +93,15 @@ class _Phase:
 
 
 def _hold(
-    prints: PhasePrints, outcomes: Sequence[StepOutcome], refused: Collection[int], *, loose: bool
+    prints: PhasePrints,
+    outcomes: Sequence[StepOutcome],
+    refused: Collection[int],
+    raising: Collection[str],
+    *,
+    loose: bool,
 ) -> _Phase:
     numbers = {kind: n for n, kind in enumerate(prints.kinds)}
-    found = [fingerprint(outcome) for outcome in outcomes]
+    found = [fingerprint(outcome, raising) for outcome in outcomes]
     kinds = np.array([numbers.get(f.kind, -1) for f in found], np.intp)
     values = np.array([f.values for f in found] or [NOTHING])
     lengths = np.diff(prints.starts)
@@ -136,7 +141,7 @@ class Lineup:
         known: What the pack knows.
         cases: The cases that were judged.
         outcomes: The outcomes of each phase's steps.
-        refused: Steps that say nothing, since writing into a read-only argument ended them.
+        refused: Steps that say nothing: writing into a read-only argument ended them, or chance decides them.
         loose: A call that ended in arithmetic without an answer says nothing; else it is NaN or infinity.
     """
 
@@ -151,7 +156,7 @@ class Lineup:
     ) -> None:
         self.known = known
         self._phases = {
-            name: _hold(known.phases[name], steps, refused.get(name, ()), loose=loose)
+            name: _hold(known.phases[name], steps, refused.get(name, ()), known.raising, loose=loose)
             for name, steps in outcomes.items()
             if name in known.phases and len(known.phases[name].starts) == len(steps) + 1
         }

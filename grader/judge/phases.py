@@ -87,18 +87,24 @@ class PhaseJudge:
 
     def __init__(self, pack: Pack, visibility: str) -> None:
         self.cases = [case for case in pack.cases if case.visibility == visibility]
-        self._dtypes = set(pack.exercise.dtypes) & {"float64", "float32"}
-        self._parameters = list(pack.exercise.parameters)
+        # Answers that are no arrays of floats, or hang on chance, are left to `judge_case`.
+        plain = [case for case in self.cases if _is_plain(pack, case)]
+        self._pack = pack
         shapes: dict[int, set[tuple[int, ...]]] = {}
-        for case in self.cases:
+        for case in plain:
             for step, shape in zip(case.steps, case.shapes, strict=True):
                 shapes.setdefault(step, set()).add(shape)
         # Steps in the order of the vector: those of the compared answers first, so that they are one slice.
-        compared = [c for c in self.cases if c.check == "compare" and c.tolerance and len(c.steps) == 1]
+        compared = [c for c in plain if c.check == "compare" and c.tolerance and len(c.steps) == 1]
         compared = [c for c in compared if c.id in pack.tensors and pack.expected(c).shape == c.shapes[0]]
         compared = [c for c in compared if len(shapes[c.steps[0]]) == 1]
         order = dict.fromkeys([c.steps[0] for c in compared] + sorted(shapes))
         self._steps = {step: next(iter(shapes[step])) for step in order if len(shapes[step]) == 1}
+        self._dtypes = {
+            step: set(pack.call(case).dtypes) & {"float64", "float32"}
+            for case in plain
+            for step in case.steps
+        }
         sizes = [prod(shape) for shape in self._steps.values()]
         self._wanted = [(step, shape, prod(shape)) for step, shape in self._steps.items()]
         self._offsets = dict(zip(self._steps, accumulate(sizes, initial=0), strict=False))
@@ -108,12 +114,12 @@ class PhaseJudge:
         # Two compare cases of one step would need its answer twice in the slice.
         once = {c.steps[0]: c for c in reversed(compared)}
         self._compare = _Compare(pack, [c for c in compared if once[c.steps[0]] is c])
-        self._pairs = _Pairs(self, [c for c in self.cases if c.check in ("equals", "same_on_repeat")])
-        self._differs = _Differs(self, [c for c in self.cases if c.check == "differs"])
-        self._rest = [c for c in self.cases if c.check in _REST]
+        self._pairs = _Pairs(self, [c for c in plain if c.check in ("equals", "same_on_repeat")])
+        self._differs = _Differs(self, [c for c in plain if c.check == "differs"])
+        self._rest = [c for c in plain if c.check in _REST]
 
     def decide(
-        self, outcomes: Sequence[StepOutcome], changed_elsewhere: Mapping[int, str]
+        self, outcomes: Sequence[StepOutcome], changed_elsewhere: Mapping[str, str]
     ) -> dict[str, Ruling]:
         """Rulings by case id, without those of the cases that need a closer look.
 
@@ -164,7 +170,7 @@ class PhaseJudge:
                 and isinstance(value, ArrayValue)
                 and value.shape == shape
                 and value.kind != "scalar"
-                and value.dtype in self._dtypes
+                and value.dtype in self._dtypes[step]
                 and value.data is not None
             ):
                 if value.dtype == "float64" and len(value.data) == 8 * size:
@@ -183,7 +189,7 @@ class PhaseJudge:
         outcomes: Sequence[StepOutcome],
         ready: set[int],
         odd: set[int],
-        changed_elsewhere: Mapping[int, str],
+        changed_elsewhere: Mapping[str, str],
     ) -> bool:
         if not odd.isdisjoint(case.steps) or any(step not in self._steps for step in case.steps):
             return False
@@ -195,9 +201,14 @@ class PhaseJudge:
         if case.check == "output_not_aliased":
             return not first.aliased
         name = str(case.options["argument"])
-        number = self._parameters.index(name)
-        changed = number in first.overwritten or number in first.reshaped or number in changed_elsewhere
+        number = self._pack.parameters(case).index(name)
+        changed = number in first.overwritten or number in first.reshaped or name in changed_elsewhere
         return not changed
+
+
+def _is_plain(pack: Pack, case: PackCase) -> bool:
+    """Whether the answers of a case are arrays that can be held against those of the reference."""
+    return pack.call(case).is_array and not case.chance and case.check != "raises"
 
 
 _REST = ("finite", "earlier_answer_kept", "output_not_aliased", "inputs_unchanged")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.pack import PackCase
 from grader.judge.compare import Comparison, compare
-from grader.outcomes import ArrayValue, StepOutcome
+from grader.outcomes import StepOutcome
 from grader.result import Verdict
+
+if TYPE_CHECKING:
+    from grader.judge.structured import Structured
 
 Array = NDArray[Any]
 
@@ -45,13 +48,43 @@ class Evidence:
         answers: Their answers as arrays of the expected shapes.
         parameters: Names of the arguments.
         changed_elsewhere: For each argument whether another call changed it, and in which visibility.
+        structured: The same answers with their parts, where they are no arrays.
     """
 
     case: PackCase
     outcomes: Sequence[StepOutcome]
     answers: Sequence[Array]
     parameters: Sequence[str]
-    changed_elsewhere: Mapping[int, str]
+    changed_elsewhere: Mapping[str, str]
+    structured: Sequence[Structured] = ()
+
+    def side(self, number: int) -> Array | None:
+        """An answer, or the part and the rows of it that the case asks about; None where it has no such part.
+
+        Args:
+            number: 0 for the first answer, else of the one that it is held against.
+        """
+        answer: Array | None = self.answers[number]
+        part = self.case.options.get("part")
+        if part is not None and self.structured:
+            answer = self.structured[number].part(str(part))
+        rows = self.case.options.get("rows" if not number else "other_rows")
+        try:
+            return answer if answer is None or rows is None else _rows(answer, rows)
+        except IndexError:
+            return None
+
+    def scale(self, *numbers: int) -> float | Array:
+        """What errors are relative to: the largest magnitude of these answers, of each of their parts."""
+        part = self.case.options.get("part")
+        if not self.structured:
+            return _scale(*(self.answers[n] for n in numbers))
+        if part is not None:
+            parts = [self.structured[n].part(str(part)) for n in numbers]
+            return _scale(*(p for p in parts if p is not None))
+        from grader.exercise.structure import scales
+
+        return scales(self.structured[0].leaves, *(self.answers[n] for n in numbers))
 
 
 def _scale(*arrays: Array) -> float:
@@ -79,18 +112,22 @@ def _named(e: Evidence, first: Array, second: Array) -> tuple[tuple[str, Array],
     return (names[0], first), (names[1], second)
 
 
+_UNLIKE = "The two answers are not of the same form, so they can't be held against each other."
+
+
 def equals(e: Evidence) -> Judgement:
     """Rows of the first answer equal rows of the second, within the case's tolerance."""
     assert e.case.tolerance is not None
-    first = _rows(e.answers[0], e.case.options.get("rows"))
-    second = _rows(e.answers[1], e.case.options.get("other_rows"))
+    first, second = e.side(0), e.side(1)
+    if first is None or second is None or first.shape != second.shape:
+        return Judgement("relation_violated", _UNLIKE)
     both = _named(e, first, second)
     for name, answer in (("first", first), ("second", second)):
         if not np.isfinite(answer).all():
             said = f"The {name} answer holds NaN or infinite values."
             return Judgement("relation_violated", said, answers=both)
     # The tolerance was measured on whole answers.
-    result = compare(second, first, e.case.tolerance, _scale(*e.answers))
+    result = compare(second, first, e.case.tolerance, e.scale(0, 1))
     if result.equal:
         return Judgement("passed", comparison=result)
     message = (
@@ -102,8 +139,9 @@ def equals(e: Evidence) -> Judgement:
 
 def differs(e: Evidence) -> Judgement:
     """Each named row changes by at least ``at_least``, relative to the larger of the two answers."""
-    first = _rows(e.answers[0], e.case.options.get("rows"))
-    second = _rows(e.answers[1], e.case.options.get("other_rows"))
+    first, second = e.side(0), e.side(1)
+    if first is None or second is None or first.shape != second.shape:
+        return Judgement("relation_violated", _UNLIKE)
     both = _named(e, first, second)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return Judgement("relation_violated", "An answer holds NaN or infinite values.", answers=both)
@@ -125,7 +163,9 @@ def same_on_repeat(e: Evidence) -> Judgement:
     """The last call, which repeats the first, gives the same answer within the tolerance."""
     assert e.case.tolerance is not None
     first, last = e.answers[0], e.answers[-1]
-    result = compare(last, first, e.case.tolerance, _scale(first))
+    if first.shape != last.shape:
+        return Judgement("not_repeatable", "The same call gave an answer of another size.")
+    result = compare(last, first, e.case.tolerance, e.scale(0))
     if result.equal:
         return Judgement("passed", comparison=result)
     between = " after another call in between" if len(e.answers) > 2 else ""
@@ -137,8 +177,7 @@ def same_on_repeat(e: Evidence) -> Judgement:
 def earlier_answer_kept(e: Evidence) -> Judgement:
     """The first answer holds the same bytes after a later call."""
     before, after = e.outcomes[0].value, e.outcomes[-1].value
-    assert isinstance(before, ArrayValue)
-    if isinstance(after, ArrayValue) and after == before:
+    if after == before:
         return Judgement("passed")
     message = (
         "An answer given earlier changed when the function was called again; return a new array each time."
@@ -156,8 +195,8 @@ def inputs_unchanged(e: Evidence) -> Judgement:
         return Judgement("input_mutated", f"The call changed values of {name}; work on a copy.")
     if number in own.reshaped:
         return Judgement("input_mutated", f"The call changed the shape or dtype of {name}; work on a copy.")
-    if number in e.changed_elsewhere:
-        which = "a hidden check" if e.changed_elsewhere[number] == "hidden" else "another check"
+    if name in e.changed_elsewhere:
+        which = "a hidden check" if e.changed_elsewhere[name] == "hidden" else "another check"
         return Judgement("input_mutated", f"In {which} the call changed {name}; work on a copy.")
     return Judgement("passed")
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import PlacedArray
+from grader.exercise.calls import arrays_of
 from grader.exercise.fingerprints import of_array
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.answers import Refusal, read_answer
@@ -95,8 +95,7 @@ def _single(pack: Pack) -> frozenset[str]:
         found = set()
         for case in pack.cases:
             placed = pack.plans[case.visibility][case.steps[0]]
-            calls = [] if isinstance(placed, int) else placed
-            if any(isinstance(a, PlacedArray) and a.dtype.endswith("f4") for a in calls):
+            if any(array.dtype.endswith("f4") for array in arrays_of(placed)):
                 found.add(case.id)
         pack.texts[key] = frozenset(found)
     names: frozenset[str] = pack.texts[key]
@@ -108,7 +107,9 @@ def _error(pack: Pack, case: PackCase, outcomes: Mapping[str, Sequence[StepOutco
     if case.visibility not in outcomes or case.visibility not in pack.known.phases:
         return None
     outcome = outcomes[case.visibility][case.steps[0]]
-    answer = read_answer(outcome, case.shapes[0], pack.exercise.dtypes)
+    if case.check != "compare" or not pack.call(case).is_array:
+        return None
+    answer = read_answer(outcome, case.shapes[0], pack.call(case).dtypes)
     if isinstance(answer, Refusal) or not answer.size:
         return None
     return of_array(answer.astype(np.float64) - pack.expected(case)).values / case.scale

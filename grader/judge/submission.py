@@ -15,6 +15,7 @@ from grader.judge.diagnosis import EXPLAINED, NOTHING_FITS, as_record, diagnose
 from grader.judge.explanations import entry, explain
 from grader.judge.failures import call_cause, load_cause, load_failure, load_message, load_notes, says_all
 from grader.judge.phases import PhaseJudge, Ruling, ruling_of
+from grader.judge.raising import as_asked
 from grader.judge.scoring import BANNED, adjust, how_it_counts, rounded
 from grader.judge.small_errors import small_error_note
 from grader.outcomes import Execution, StepOutcome
@@ -128,7 +129,7 @@ def judge(context: Context, execution: Execution) -> Result:
         result = replace(result, diagnoses=(told,), loading=loading)
         return replace(result, excerpt=_excerpt(context, result))
     notes += load_notes(execution.load, report, positions)
-    changed = _changed_arguments(execution)
+    changed = _changed_arguments(pack, execution)
     cases = _judge_cases(context, execution, changed)
     result = _finish(context, execution, cases, policy, notes, None, "")
     left: Collection[str] = ()
@@ -214,7 +215,8 @@ def _causes(pack: Pack, execution: Execution) -> tuple[dict[str, str], frozenset
     for case in pack.cases:
         steps = execution.steps.get(case.visibility)
         if steps is not None:
-            ended = next((steps[step] for step in case.steps if steps[step].state != "returned"), None)
+            gave = [steps[step] for step in case.steps]
+            ended = next((o for o in gave if o.state != "returned" and not as_asked(case, o)), None)
             cause = call_cause(ended) if ended is not None else ""
             if ended is not None and cause:
                 found[case.id] = cause
@@ -266,18 +268,21 @@ def _all_skipped(pack: Pack) -> tuple[CaseResult, ...]:
     return tuple([_changed(skipped[c.id], message="The file could not be loaded.") for c in pack.cases])
 
 
-def _changed_arguments(execution: Execution) -> dict[int, str]:
-    """The numbers of the arguments that some call changed, with the visibility of such a call."""
-    changed: dict[int, str] = {}
+def _changed_arguments(pack: Pack, execution: Execution) -> dict[str, str]:
+    """The names of the arguments that some call changed, with the visibility of such a call."""
+    changed: dict[str, str] = {}
     for visibility in ("hidden", "public"):  # a public call that changed an argument is named first
-        for outcome in execution.steps.get(visibility, []):
-            if outcome.overwritten or outcome.reshaped:
-                changed |= dict.fromkeys(outcome.overwritten | outcome.reshaped, visibility)
+        outcomes = execution.steps.get(visibility, [])
+        for placed, outcome in zip(pack.plans.get(visibility, ()), outcomes, strict=False):
+            numbers = outcome.overwritten | outcome.reshaped
+            if numbers and not isinstance(placed, int):
+                names = pack.exercise.calls[placed.call].parameters
+                changed |= {names[n]: visibility for n in numbers if n < len(names)}
     return changed
 
 
 def _judge_cases(
-    context: Context, execution: Execution, changed: Mapping[int, str]
+    context: Context, execution: Execution, changed: Mapping[str, str]
 ) -> tuple[CaseResult, ...]:
     pack, positions = context.pack, context.submission.positions
     known = _known(pack)
@@ -341,7 +346,7 @@ def _excerpt(context: Context, result: Result) -> tuple[SourceLine, ...]:
 
 
 def _with_details(
-    context: Context, execution: Execution, result: Result, changed: Mapping[int, str]
+    context: Context, execution: Execution, result: Result, changed: Mapping[str, str]
 ) -> tuple[CaseResult, ...]:
     """The cases with details on the first failing public ones of the clauses that hold least."""
     pack, positions, results = context.pack, context.submission.positions, result.cases

@@ -18,7 +18,7 @@ from grader.exercise.known import UNSTABLE, KnownMistake
 from grader.exercise.near import near_misses
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.pages import Page
-from grader.judge.details import MAX_SHOWN, describe_input, plain
+from grader.judge.details import MAX_SHOWN, describe_inputs, plain
 from grader.judge.explanations import PAGES, TITLES
 from grader.judge.terms import TERMS, VERDICT_WORDS
 
@@ -224,14 +224,16 @@ def _case(pack: Pack, case: PackCase) -> Topic:
         "check": case.check,
         "asks": asks(case),
         "dims": dict(case.dims),
-        "inputs": [describe_input(name, value) for name, value in pack.arguments(case)],
+        "inputs": describe_inputs(pack.arguments(case)),
         "changes": _changes(pack, case),
-        "shape": list(case.shapes[0]),
+        "shape": list(case.shapes[0]) if pack.call(case).is_array and not case.chance else None,
         "tolerance": case.tolerance,
         "allowed": None if case.tolerance is None else case.tolerance * case.scale,
         "catches": [_named(one.id, one.title) for one in caught(pack, case)],
     }
-    if case.check == "compare" and pack.expected(case).size <= MAX_SHOWN:
+    if case.answer:
+        topic["expected_text"] = case.answer
+    elif case.check == "compare" and pack.expected(case).size <= MAX_SHOWN:
         topic["expected"] = plain(pack.expected(case))
     return topic
 
@@ -239,6 +241,16 @@ def _case(pack: Pack, case: PackCase) -> Topic:
 def asks(case: PackCase) -> str:
     """What a case asks of the answer, in a sentence."""
     options = case.options
+    if case.check == "raises":
+        told = "".join(f", with {text!r} in its message" for text in options.get("mentions", ()))
+        return f"The call must end in the exception {' or '.join(options['raises'])}{told}."
+    if case.check == "holds":
+        return " ".join(f"{claim['says'].rstrip('.')}." for claim in options["holds"])
+    if case.check == "statistic":
+        return (
+            f"{options['says'].rstrip('.')}. What {len(case.steps)} calls do, each with random numbers of "
+            "its own, is counted; a right answer fails less than once in a thousand million."
+        )
     if case.check == "compare":
         return "The answer is compared with the expected one, element by element."
     if case.check == "finite":
@@ -352,11 +364,13 @@ def _example(pack: Pack, mistake: str) -> dict[str, Any] | None:
         return None
     number = min(found)[1]
     example = follow.examples[number]
-    pairs = zip(pack.exercise.parameters, follow.arguments(number), strict=True)
+    example = follow.examples[number]
+    pairs = zip(pack.exercise.calls[example.call].parameters, follow.arguments(number), strict=True)
     return {
         "dims": dict(example.dims),
-        "inputs": [describe_input(name, value) for name, value in pairs],
-        "expected": plain(example.answer()),
+        "inputs": describe_inputs(list(pairs)),
+        "expected": plain(example.answer()) if not example.leaves else None,
+        "expected_text": example.answer_text,
         "trace": example.part,
     }
 

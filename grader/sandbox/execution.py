@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.exercise.calls import PlacedArgument, PlacedArray
+from grader.exercise.calls import PlacedArray, Step, placed_arrays
 from grader.outcomes import ArrayValue, DamagedError, Execution, LoadOutcome, State, StepOutcome, Value
 from grader.positions import Part
 from grader.sandbox import records
@@ -39,15 +39,19 @@ class Program:
         source: Its text.
         filename: The name that tracebacks show.
         module: The name under which it is in ``sys.modules`` while it runs.
-        entry: The name of the callable that is asked for.
+        entries: The names that are asked for, the first of them the one by which it goes.
+        calls: The names of the calls that are made; none where the first name is called itself.
+        driver: The text of the author's module that makes the calls which it defines; may be empty.
         parts: The cells and modules that the text is made of; none when it is one file.
     """
 
     source: str
     filename: str
     module: str
-    entry: str
+    entries: tuple[str, ...]
     parts: tuple[Part, ...] = ()
+    calls: tuple[str, ...] = ()
+    driver: str = ""
 
     def to_bytes(self) -> bytes:
         """As it stands in the memory that the child shares.
@@ -75,7 +79,7 @@ class Phase:
 
     name: str
     block: bytes
-    plan: list[list[PlacedArgument] | int]
+    plan: list[Step]
     answer_bytes: int
     answers_bytes: int
     recorded: tuple[int, ...] | None = ()
@@ -483,7 +487,11 @@ def _overwritten(phase: Phase, after: bytes) -> dict[int, frozenset[int]]:
     for number, step in enumerate(phase.plan):
         if isinstance(step, int):
             continue
-        spans = [(n, a.offset, a.offset + a.length) for n, a in enumerate(step) if isinstance(a, PlacedArray)]
+        spans = [
+            (number, placed.offset, placed.offset + placed.length)
+            for number, argument in enumerate(step)
+            for placed in placed_arrays(argument)
+        ]
         found = frozenset(n for n, a, b in spans if after[a:b] != phase.block[a:b])
         if found:
             changed[number] = found

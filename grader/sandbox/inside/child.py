@@ -3,7 +3,9 @@
 Inputs of a phase are there only when the phase begins, so that no earlier code can have seen them.
 """
 
+import builtins
 import faulthandler
+import functools
 import json
 import linecache
 import mmap
@@ -96,8 +98,30 @@ class Child:
                 self.phase(entry, _loads(message))
             self.judge.say(PHASE_DONE)
 
+    def driver(self, module: types.ModuleType) -> dict[str, Any]:
+        """The functions of the author's driver, each bound to the student's module.
+
+        Raises:
+            Exception: What running the driver's text raised.
+        """
+        text = self.program.get("driver", "")
+        if not text:
+            return {}
+        name = "grader_driver"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        namespace: dict[str, Any] = {"__name__": name, "__builtins__": builtins}
+        exec(compile(text, name, "exec", dont_inherit=True), namespace)
+        return {
+            call: functools.partial(namespace[call], module)
+            for call in self.program["calls"]
+            if callable(namespace.get(call))
+        }
+
     def load(self) -> Any:
-        """Run the student's module; the entry point, or None when there is none to call."""
+        """Run the student's module; what makes the calls, or None when there is nothing to call.
+
+        Where an exercise has several calls it is a dictionary of functions by the calls' names.
+        """
         filename, name = self.filename, self.program["module"]
         begin = self.stdout.written, self.stderr.written
         self.slots.start(slots.LOAD, *begin)
@@ -118,11 +142,15 @@ class Child:
         try:
             if "parts" in self.program:
                 own = parts.Parts(self.source, self.program["parts"], filename, self.guard)
-                ended = own.run(module.__dict__, self.program["entry"])
+                ended = own.run(module.__dict__, self.program["entries"][0])
             else:
                 exec(compile(self.source, filename, "exec", dont_inherit=True), module.__dict__)
             missing = object()
-            entry = module.__dict__.get(self.program["entry"], missing)
+            names = self.program["entries"]
+            defined = [n for n in names if n in module.__dict__]
+            # Of several names the first that can be called stands for all: each call looks for its own.
+            usable = [n for n in defined if callable(module.__dict__[n])]
+            entry = module.__dict__[(usable or defined)[0]] if defined else missing
             if entry is missing:
                 entry = None
                 described["names"] = [
@@ -135,7 +163,7 @@ class Child:
                 described["found"] = True
                 described["callable"] = callable(entry)
                 described["type"] = type(entry).__name__[:100]
-                entry = entry if callable(entry) else None
+                entry = self.calls_of(module, entry) if callable(entry) else None
         except BaseException as error:
             state = slots.OUT_OF_MEMORY if failures.memory_error(error) else slots.RAISED
             described = failures.describe(error, filename)
@@ -147,6 +175,22 @@ class Child:
         cpu = _cpu() - cpu
         self.slots.finish(slots.LOAD, state, self.fitting(described), begin=begin, cpu_ns=cpu)
         return entry
+
+    def calls_of(self, module: types.ModuleType, entry: Any) -> Any:
+        """What makes the calls: the entry point, or functions by the calls' names."""
+        calls = self.program["calls"]
+        if not calls:
+            return entry
+        driven = self.driver(module)
+
+        def undefined(name: str) -> Callable[..., Any]:
+            def call(*arguments: Any) -> Any:
+                # Looked up when it is called: loading a file that lacks one of several names goes on.
+                return getattr(module, name)(*arguments)
+
+            return call
+
+        return {name: driven.get(name) or module.__dict__.get(name) or undefined(name) for name in calls}
 
     def fitting(self, described: dict[str, Any]) -> bytes:
         """What is told of loading, with as much of it as there is room for."""
@@ -172,7 +216,7 @@ class Child:
                 self.reread(slot + number, step)
             else:
                 self.call(
-                    entry,
+                    entry[calls.names[number]] if _type(entry) is dict else entry,
                     slot + number,
                     number,
                     calls,

@@ -1,0 +1,180 @@
+"""What must hold of answers that need not be equal to expected ones: claims, tests of random behaviour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.exercise.calls import GeneratorArgument
+from grader.exercise.claims import ClaimError, parse
+from grader.exercise.pack import Pack, PackCase
+from grader.judge.relations import Judgement
+from grader.judge.statistics import binomial_log_p, multinomial_log_p
+from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
+
+# Names under which all of an answer, and a second call with its answer, stand in a claim.
+ANSWER, CHANGED = "answer", "changed"
+
+
+def as_python(value: Value | None) -> Any:
+    """An answer as arrays, numbers, texts, lists and dictionaries; what is none of these is None."""
+    match value:
+        case ArrayValue(kind="scalar") if value.data is not None:
+            return value.array().item()
+        case ArrayValue() if value.data is not None:
+            return value.array()
+        case Container(kind="dict"):
+            return {_key(key): as_python(item) for key, item in value.items}
+        case Container():
+            return [as_python(item) for item in value.items]
+        case PlainValue() if value.kind in ("bool", "int", "float", "str"):
+            return value.value
+    return None
+
+
+def _key(key: Value) -> Any:
+    item = as_python(key)
+    return item if isinstance(item, str | int) else str(item)
+
+
+def names_of(arguments: Sequence[tuple[str, Any]], answer: Any) -> dict[str, Any]:
+    """What a claim can name of a call: its arguments, its answer, and the answer's items."""
+    known = {name: value for name, value in arguments if not isinstance(value, GeneratorArgument)}
+    items = answer if isinstance(answer, dict) else {}
+    return {**{k: v for k, v in items.items() if isinstance(k, str)}, **known, ANSWER: answer}
+
+
+def defined(names: dict[str, Any], let: Mapping[str, str] | Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The names with those that ``let`` defines, each of which may use those before it.
+
+    Raises:
+        ClaimError: One of them can't be computed.
+    """
+    pairs = let.items() if isinstance(let, Mapping) else let
+    for name, text in pairs:
+        names[name] = parse(text).evaluate(names)
+    return names
+
+
+def judge_holds(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Judgement:
+    """Decide a case that makes claims about answers of the right form."""
+    names = names_of(pack.arguments(case), as_python(outcomes[0].value))
+    if len(outcomes) > 1:
+        names[CHANGED] = names_of(pack.arguments(case, 1), as_python(outcomes[1].value))
+    try:
+        defined(names, case.options.get("let", ()))
+    except ClaimError as error:
+        first = case.options["holds"][0]["says"]
+        return Judgement("relation_violated", f"This does not hold: {_sentence(first)} ({error})")
+    for claim in case.options["holds"]:
+        try:
+            if parse(claim["claim"]).holds(names):
+                continue
+            why = ""
+        except ClaimError as error:
+            # The right answer can be computed with, so it is this one's fault.
+            why = f" ({error})"
+        return Judgement("relation_violated", f"This does not hold: {_sentence(claim['says'])}{why}")
+    return Judgement("passed")
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def judge_statistic(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Judgement:
+    """Decide a case that tests what its calls do together."""
+    try:
+        counted = count(pack, case, outcomes)
+    except ClaimError as error:
+        says = _sentence(case.options["says"])
+        return Judgement("relation_violated", f"This can't be told of the answers: {says} ({error})")
+    if counted.log_p >= float(case.options["log_level"]):
+        return Judgement("passed")
+    return Judgement("relation_violated", f"{_sentence(case.options['says'])} {counted.words}")
+
+
+class Counted:
+    """What was counted in all calls of a case.
+
+    Attributes:
+        log_p: Natural logarithm of the p-value, or of a bound of it.
+        words: What was counted and what was expected, and how rarely chance does that.
+    """
+
+    def __init__(self, log_p: float, words: str) -> None:
+        self.log_p = log_p
+        self.words = words
+
+
+def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counted:
+    """Add up what a statistic counts, and test it.
+
+    Raises:
+        ClaimError: An expression can't be computed for these answers.
+    """
+    options = case.options
+    each = [
+        defined(names_of(pack.arguments(case, number), as_python(outcome.value)), options.get("let", ()))
+        for number, outcome in enumerate(outcomes)
+    ]
+    if options["statistic"] == "binomial":
+        successes = sum(_whole(options["successes"], names) for names in each)
+        trials = sum(_whole(options["trials"], names) for names in each)
+        probability = _number(options["probability"], each[0])
+        if not 0 <= successes <= trials:
+            raise ClaimError(f"{successes} of {trials} were counted")
+        log_p = binomial_log_p(successes, trials, probability)
+        share = f", {successes / trials:.2%}" if trials else ""
+        said = f"Counted were {successes:,} of {trials:,}{share}; expected are {probability:.2%}"
+        return Counted(log_p, f"{said}{_rarely(log_p)}.")
+    total: Any = None
+    for names in each:
+        counts = np.asarray(parse(options["counts"]).evaluate(names))
+        if counts.ndim != 1 or counts.dtype.kind not in "iub":
+            raise ClaimError("counts are no list of whole numbers")
+        total = counts.astype(np.int64) if total is None else _added(total, counts)
+    probabilities = np.asarray(parse(options["probabilities"]).evaluate(each[0]), np.float64)
+    if probabilities.shape != total.shape:
+        raise ClaimError(f"{len(total)} categories were counted; expected {probabilities.size}")
+    log_p = multinomial_log_p(total, probabilities)
+    trials = int(total.sum())
+    with np.errstate(all="ignore"):
+        off = np.abs(total - trials * probabilities) / np.sqrt(np.maximum(trials * probabilities, 1e-300))
+    worst = int(np.argmax(off)) if off.size else 0
+    said = (
+        f"Of {trials:,} the category {worst} was counted {int(total[worst]):,} times; "
+        f"expected are about {trials * probabilities[worst]:,.0f}"
+    )
+    return Counted(log_p, f"{said}{_rarely(log_p)}.")
+
+
+def _added(total: Any, counts: Any) -> Any:
+    if total.shape != counts.shape:
+        raise ClaimError("the calls count different categories")
+    return total + counts.astype(np.int64)
+
+
+def _whole(text: str, names: Mapping[str, Any]) -> int:
+    number = parse(text).evaluate(names)
+    array = np.asarray(number)
+    if array.shape != () or array.dtype.kind not in "iub":
+        raise ClaimError(f"{text} is no whole number")
+    return int(array)
+
+
+def _number(text: str | float, names: Mapping[str, Any]) -> float:
+    number = text if isinstance(text, int | float) else np.asarray(parse(text).evaluate(names))
+    if np.shape(number) != ():
+        raise ClaimError(f"{text} is no single number")
+    return float(number)
+
+
+def _rarely(log_p: float) -> str:
+    """How rarely chance does what was counted."""
+    if log_p == -math.inf:
+        return ", which chance never does"
+    return f", which chance does once in 10^{-log_p / math.log(10):.0f} times or less"
