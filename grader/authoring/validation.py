@@ -120,7 +120,13 @@ class Validator:
         exercise = self.source.exercise
         count = SAMPLES // len(exercise.call_names)
         return {
-            name: Samples(exercise.view(name), entry, self.runs[name], count=count)
+            name: Samples(
+                exercise.view(name),
+                entry,
+                self.runs[name],
+                count=count,
+                loose=loose_arguments(self.source, name),
+            )
             for name, entry in self.entries.items()
         }
 
@@ -561,6 +567,20 @@ class Validator:
                 )
             )
         return tuple(margins)
+
+
+def loose_arguments(source: ExerciseSource, call: str) -> frozenset[str]:
+    """Arguments of a call for which some case has other values or another kind of dtype than the recipe."""
+    found = set()
+    slots = source.exercise.view(call).slots
+    for entry in source.entries:
+        if source.exercise.call_named(entry.spec.call) != call:
+            continue
+        for name, change in entry.spec.arrays.items():
+            floats = (change.dtype or "").startswith("float") and slots[name].dtype.startswith("int")
+            if floats or change.values is not None or change.edits:
+                found.add(name)
+    return frozenset(found)
 
 
 def _alone(entries: Mapping[str, Entry]) -> Functions:

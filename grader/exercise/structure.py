@@ -270,8 +270,9 @@ class _Reader:
                 told = [f"lacks the key {missing[0]!r}"] if missing else []
                 told += [f"has the key {extra[0]!r}, which is not asked for"] if extra else []
                 raise UnfitError("wrong_type", f"{_where(path)} {' and '.join(told)}.")
-            for name, inner in form.items.items():
-                self.read(found[name], inner, (*path, name), f"{group}/{name}")
+            # In an order of its own: that of an answer says nothing, and that of the form is not kept in a pack.
+            for name in sorted(form.items):
+                self.read(found[name], form.items[name], (*path, name), f"{group}/{name}")
             return
         assert form.values is not None
         for key in sorted(found, key=lambda k: (str(type(k)), k)):

@@ -117,6 +117,44 @@ LOADING: Mapping[str, Page] = {
 
 _ORDER = "Python looks a name up when it gets to that line, so a file with a wrong one loads all the same."
 
+# Pages of what is told of by what a case asks for: an exception, or an answer that is no array.
+ASKED: Mapping[str, Page] = {
+    "not_raised": Page(
+        "A call with an argument that is not allowed returns as if nothing were wrong.",
+        "The statement names the exception for it. Whoever calls your function learns of the mistake only by "
+        "it; an answer made from such an argument looks like any other one.",
+        "return answer",
+        "Look at the argument before anything is computed, and raise the exception that the statement names, "
+        "with the value in its message.",
+    ),
+    "other_exception": Page(
+        "The call ends in an exception, but in another one than the statement names, or its message lacks "
+        "something.",
+        "Who calls your function catches the exception by its class. One that comes from the middle of the "
+        "computation (an index, a shape) says nothing of the argument that was wrong.",
+        "",
+        "Look at the argument before anything is computed, and raise the named exception yourself.",
+    ),
+    "wrong_form": Page(
+        "What comes back, or a part of it, is of another type than the statement says.",
+        "Every part of the answer has its type: an array, a number, a list, a dictionary with given keys.",
+        "",
+        "Print the answer and its parts with their types, and hold them against the statement.",
+    ),
+    "wrong_sizes": Page(
+        "A part of the answer has another size than the statement says.",
+        "Sizes are compared before values, and nothing is stretched to fit.",
+        "",
+        "Print the shapes and lengths of the parts; an axis of length 1 must not be dropped.",
+    ),
+}
+CAUSES: Mapping[str, str] = {
+    "not_raised": "An exception is missing",
+    "other_exception": "Another exception is raised",
+    "wrong_sizes": "A part of the answer has another size",
+}
+FORMS: Mapping[str, str] = {"wrong_type": "wrong_form", "wrong_shape": "wrong_sizes"}
+
 # Pages of exceptions whose message leaves nothing to look for; the causes are those of `call_cause`.
 RAISING: Mapping[str, Page] = {
     "not_written": Page(
@@ -196,16 +234,18 @@ def explain(
         if failed:
             # The page of what the message says; an exact one is about no clause.
             shown = next((c.id for c in failed if c.visibility == "public"), "")
-            cause = causes.get(shown, "") if verdict == "raised" else ""
-            clause = "" if cause else failed[0].clause
+            cause = causes.get(shown, "") if verdict in ("raised", "wrong_type") else ""
+            clause = "" if cause in RAISING else failed[0].clause
+            if not cause and verdict in FORMS and not _is_array(pack, shown or failed[0].id):
+                cause = FORMS[verdict]
             found.append(entry(verdict, clause, _message(pack, cases, failed), cause))
     return found
 
 
 def entry(verdict: str, clause: str, message: str, cause: str = "") -> dict[str, Any]:
     """An explanation as the Result record holds it; ``cause`` names a page of `LOADING` or `RAISING`."""
-    title = TITLES[verdict]
-    told = LOADING.get(cause) or RAISING.get(cause) or PAGES[verdict]
+    title = CAUSES.get(cause, TITLES[verdict])
+    told = LOADING.get(cause) or RAISING.get(cause) or ASKED.get(cause) or PAGES[verdict]
     page = {"id": verdict, "title": title, "clause": clause, **vars(told)}
     return {
         "ids": [verdict],
@@ -217,6 +257,12 @@ def entry(verdict: str, clause: str, message: str, cause: str = "") -> dict[str,
         "message": message,
         "pages": [page],
     }
+
+
+def _is_array(pack: Pack, name: str) -> bool:
+    """Whether the answer that a case asks for is one array."""
+    case = next((case for case in pack.cases if case.id == name), None)
+    return case is None or pack.call(case).is_array
 
 
 def _message(pack: Pack, cases: Sequence[CaseResult], failed: Sequence[CaseResult]) -> str:

@@ -218,9 +218,11 @@ def _causes(pack: Pack, execution: Execution) -> tuple[dict[str, str], frozenset
             gave = [steps[step] for step in case.steps]
             ended = next((o for o in gave if o.state != "returned" and not as_asked(case, o)), None)
             cause = call_cause(ended) if ended is not None else ""
-            if ended is not None and cause:
+            if case.check == "raises" and not cause:
+                cause = "not_raised" if ended is None else "other_exception"
+            if cause:
                 found[case.id] = cause
-                if says_all(ended):
+                if ended is not None and says_all(ended):
                     exact.add(case.id)
     return found, frozenset(exact)
 
