@@ -35,16 +35,30 @@ class ExpressionError(ValueError):
     """An expression can't be parsed, names something unknown, or can't be evaluated."""
 
 
-@lru_cache(maxsize=1024)
-def _parse(text: str) -> ast.expr:
-    if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"has {len(text)} characters; at most {MAX_LENGTH} are read")
+def syntax(text: str, longest: int, wanted: str) -> ast.expr:
+    """The syntax tree of an expression; whether it uses allowed things alone is the caller's to check.
+
+    Args:
+        text: The expression.
+        longest: How many characters are read at most.
+        wanted: What the text is not, for the message: ``no arithmetic expression such as 1/sqrt(D)``.
+
+    Raises:
+        ExpressionError: The text is too long, or no expression of Python's.
+    """
+    if len(text) > longest:
+        raise ExpressionError(f"has {len(text)} characters; at most {longest} are read")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            parsed = ast.parse(text.strip(), mode="eval").body
+            return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ExpressionError(f"{text!r} is no arithmetic expression such as 1/sqrt(D)") from None
+        raise ExpressionError(f"{text!r} is {wanted}") from None
+
+
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> ast.expr:
+    parsed = syntax(text, MAX_LENGTH, "no arithmetic expression such as 1/sqrt(D)")
     _check(parsed)
     return parsed
 
