@@ -72,8 +72,9 @@ def _said(made: scaffold.Made, name: str, why: str) -> list[str]:
         ]
     return [
         *lines,
-        "Hypothesis is not installed, so its cases are not drawn and measured yet. Next:",
-        '  pip install "mlm-grader[author]"',
+        "Hypothesis is not installed (the author extra has it), so its random cases are not",
+        "drawn and no tolerance is measured yet. Next:",
+        "  pip install hypothesis",
         f"  {freeze}",
         f"  {check}",
     ]
