@@ -13,9 +13,9 @@ import importlib.util
 import json
 import keyword
 import re
+import secrets
 import shutil
 import sys
-import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -135,20 +135,21 @@ def make(root: Path, name: str, title: str = "", progress: Callable[[str], None]
             f"there is {' and '.join(taken)} in {root} already, and nothing is written over; "
             "choose another name"
         )
+    # What takes a step back is noted before the step: an interruption may come right after it.
     with contextlib.ExitStack() as undo:
         try:
             _make_folder(root, undo)
-            with tempfile.TemporaryDirectory(prefix=f".new-{name}-", dir=root) as beside:
-                draft = Path(beside)
-                for folder, files in FILES.items():
-                    (draft / folder / name).mkdir(parents=True)
-                    for file in files:
-                        text = _rendered(file, name, title)
-                        (draft / folder / name / file).write_text(text, "utf-8")
-                frozen = _freeze(draft / "cases" / name, progress)
-                for folder in FOLDERS:
-                    _make_folder(root / folder, undo)
-                    _move(draft / folder / name, root / folder / name, undo)
+            draft = root / f".new-{name}-{secrets.token_hex(4)}"
+            undo.callback(shutil.rmtree, draft, ignore_errors=True)
+            for folder, files in FILES.items():
+                (draft / folder / name).mkdir(parents=True)
+                for file in files:
+                    (draft / folder / name / file).write_text(_rendered(file, name, title), "utf-8")
+            frozen = _freeze(draft / "cases" / name, progress)
+            for folder in FOLDERS:
+                _make_folder(root / folder, undo)
+                _move(draft / folder / name, root / folder / name, undo)
+            shutil.rmtree(draft)
         except OSError as error:
             place = error.filename2 or error.filename or root
             raise GraderError(f"{place} can't be written: {error.strerror}; nothing was made") from None
@@ -172,10 +173,9 @@ def _is_there(path: Path) -> bool:
 
 def _make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
     """Make a folder with those around it; what was made is taken back with the stack."""
-    missing = list(_missing(folder))
-    for one in reversed(missing):
-        one.mkdir()
-        undo.callback(_remove_empty, one)
+    for missing in reversed(list(_missing(folder))):
+        undo.callback(_remove_empty, missing)
+        missing.mkdir(exist_ok=True)
 
 
 def _missing(folder: Path) -> Iterator[Path]:
@@ -190,8 +190,14 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _move(made: Path, place: Path, undo: contextlib.ExitStack) -> None:
+    undo.callback(_take_back, made, place)
     made.rename(place)
-    undo.callback(shutil.rmtree, place, ignore_errors=True)
+
+
+def _take_back(made: Path, place: Path) -> None:
+    """Remove what was moved; while ``made`` is where it was, ``place`` is somebody else's."""
+    if not made.exists():
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _freeze(folder: Path, progress: Callable[[str], None]) -> bool:

@@ -177,6 +177,47 @@ def test_a_move_that_fails_takes_the_others_back(
     assert len(moves) == number + 1 and below(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("step", "number"), [*(("mkdir", n) for n in range(8)), *(("rename", n) for n in range(3))]
+)
+def test_an_interruption_right_after_a_step_leaves_nothing(
+    step: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unfrozen: None
+) -> None:
+    count = 0
+    taken = getattr(Path, step)
+
+    def interrupted(path: Path, *arguments: object, **options: object) -> object:
+        nonlocal count
+        done = taken(path, *arguments, **options)
+        count += 1
+        if count == number + 1:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(Path, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make(tmp_path / "root", "row_mean")
+    assert below(tmp_path) == {}
+
+
+def test_what_somebody_else_puts_there_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "reference" / "row_mean"
+
+    def freeze(folder: Path, progress: object) -> bool:
+        theirs.mkdir(parents=True)
+        (theirs / "model.py").write_text("theirs")
+        return True
+
+    monkeypatch.setattr(scaffold, "_freeze", freeze)
+    with pytest.raises(GraderError, match="reference/row_mean can't be written: Directory not empty"):
+        make(tmp_path, "row_mean")
+    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")] == [
+        *("reference", "reference/row_mean", "reference/row_mean/model.py")
+    ]
+
+
 def test_a_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "root").write_text("")
     with pytest.raises(GraderError, match="is a file; name a folder"):
