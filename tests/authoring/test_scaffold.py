@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from grader.authoring import freeze as freezing
 from grader.authoring import scaffold
 from grader.authoring.scaffold import make, require_name, suggested
 from grader.errors import GraderError
+from grader.exercise.fields import Identifier
 from grader.exercise.source import load
 from grader.exercise.yaml_source import parse
 from grader.handout.statement import load_statement, read_statement
@@ -80,6 +82,7 @@ def test_what_is_proposed_is_a_name(text: str) -> None:
     if found := suggested(text):
         require_name(found)
         assert found.isidentifier() and not keyword.iskeyword(found)
+        assert TypeAdapter(Identifier).validate_python(found) == found
 
 
 # --- Titles ---------------------------------------------------------------------------------------
