@@ -23,6 +23,7 @@ COMMANDS = (
     "adjust",
     "export",
     "gradescope-bundle",
+    "new",
     "validate",
     "pack",
     "release",
@@ -393,6 +394,24 @@ def build_parser() -> Parser:
         action="store_true",
         help="run submissions also where nothing keeps them from the pack and the results",
     )
+
+    begun = _command(
+        added,
+        "new",
+        _lazily("new", "new"),
+        "Write a new exercise: a small one that is complete, to be changed into yours.",
+        "Nothing is written over. Its cases are drawn and measured where the author extra is installed.",
+    )
+    begun.add_argument("name", metavar="NAME", help="the exercise, and the function that students write")
+    begun.add_argument("--title", default="", metavar="TEXT", help="its title (default: made from the name)")
+    begun.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="folder that holds cases/ and reference/, or a new one (default: GRADER_ROOT, the nearest such "
+        "folder around, or the current folder)",
+    )
+    _quiet(begun, "warnings and faults only")
 
     proof = _command(
         added,

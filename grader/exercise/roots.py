@@ -26,13 +26,15 @@ def find_root(given: Path | None = None) -> Path | None:
                     f"{said} is {root}, which has no folder cases/; name the folder that holds it"
                 )
             return root.resolve()
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if _is_root(folder):
-            return folder
     # An editable install works from any folder.
     checkout = Path(__file__).resolve().parents[2]
-    return checkout if _is_root(checkout) else None
+    return nearest_root() or (checkout if _is_root(checkout) else None)
+
+
+def nearest_root() -> Path | None:
+    """The current folder or the nearest parent that is a root; None when there is none."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if _is_root(folder)), None)
 
 
 def require_root(given: Path | None = None) -> Path:
