@@ -24,6 +24,7 @@ from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.models import Exercise, Relation
 from grader.exercise.pack import PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entry
+from grader.exercise.roots import reference_files
 from grader.exercise.source import ExerciseSource, case_ids, shown
 from grader.exercise.weights import Worth, course_points
 
@@ -233,7 +234,7 @@ def _known(
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})
-    texts = [path.read_bytes() for path in sorted(source.reference_folder.rglob("*.py"))]
+    texts = [path.read_bytes() for path in reference_files(source.reference_folder)]
     parts = [repr((name, p)).encode() for name, p in phases.items()] + [
         repr(source.exercise.model_copy(update={"grading": None})).encode(),
         *texts,

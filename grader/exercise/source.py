@@ -23,6 +23,7 @@ from grader.exercise.grading import Grading
 from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange
+from grader.exercise.roots import reference_files
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.yaml_source import Document, Item, KeyPath
 
@@ -109,7 +110,7 @@ class ExerciseSource:
         told = {"title", "hint", "points", "visibility", "clause", "requires"}
         cases = {e.spec.id: e.spec.model_dump(mode="json", exclude=told) for e in self.entries}
         hasher = hashlib.sha256(json.dumps([exercise, cases], sort_keys=True).encode())
-        for path in sorted(self.reference_folder.rglob("*.py")):
+        for path in reference_files(self.reference_folder):
             hasher.update(path.relative_to(self.reference_folder).as_posix().encode() + b"\0")
             hasher.update(path.read_bytes())
         return f"sha256:{hasher.hexdigest()}"
