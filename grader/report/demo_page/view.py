@@ -20,6 +20,8 @@ DECIMALS = 4
 # Longer texts are cut.
 MAX_LABEL, MAX_NAME, MAX_VALUE, MAX_NOTE = 200, 40, 60, 600
 MAX_PARAGRAPHS = 6
+# From so many elements on a vector goes on in the next column.
+MANY_ELEMENTS = 20
 # In the drawing's units.
 BAR = 100
 
@@ -132,7 +134,7 @@ def _vector(v: Vector) -> Markup:
     return fill(
         '<div><h3>%s</h3>\n<dl class="%s">\n%s</dl></div>\n',
         label,
-        "bars" if drawn else "texts",
+        ("bars" if drawn else "texts") + (" long" if len(v.values) > MANY_ELEMENTS else ""),
         joined(items),
     )
 

@@ -16,7 +16,6 @@ if (list) {
   function choose(chosen) {
     tabs.forEach((tab, at) => {
       tab.setAttribute("aria-selected", String(at === chosen));
-      tab.tabIndex = at === chosen ? 0 : -1;
       panels[at].hidden = at !== chosen;
     });
   }
