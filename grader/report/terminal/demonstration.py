@@ -50,7 +50,7 @@ def _example(example: Example) -> list[RenderableType]:
     if example.metrics:
         parts += [_metric(m) for m in example.metrics]
     parts += [_Vector(v) for v in example.vectors]
-    parts += [_Matrix(m) for m in example.matrices]
+    parts += [_matrix(m) for m in example.matrices]
     return [head, _indented(Group(*parts))]
 
 
@@ -123,20 +123,15 @@ class _Grid:
             yield _indented(Text(f"{MORE} {' and '.join(left_out)}"))
 
 
-class _Matrix:
-    """A matrix with the names of its rows and columns."""
-
-    def __init__(self, matrix: Matrix) -> None:
-        shown = matrix.values[:MAX_ROWS]
-        width = len(shown[0])
-        texts = _texts([value for row in shown for value in row])
-        rows = [["", *map(_name, matrix.column_names)]]
-        for at, name in enumerate(matrix.row_names[:MAX_ROWS]):
-            rows.append([_name(name), *texts[at * width : (at + 1) * width]])
-        self.grid = _Grid(matrix.label, rows, named=True, left_out=len(matrix.values) - len(shown))
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self.grid
+def _matrix(matrix: Matrix) -> _Grid:
+    """A matrix with the names of its rows and columns; of many rows the first."""
+    shown = matrix.values[:MAX_ROWS]
+    width = len(shown[0])
+    texts = _texts([value for row in shown for value in row])
+    rows = [["", *map(_name, matrix.column_names)]]
+    for at, name in enumerate(matrix.row_names[:MAX_ROWS]):
+        rows.append([_name(name), *texts[at * width : (at + 1) * width]])
+    return _Grid(matrix.label, rows, named=True, left_out=len(matrix.values) - len(shown))
 
 
 class _Vector:
@@ -154,15 +149,17 @@ class _Vector:
             return
         yield Text(self.beside.title, style="bold")
         most = max((abs(n) for v in self.vector.values if (n := finite(v)) is not None), default=0.0)
-        name = max(map(cell_len, self.names[:MAX_BELOW]))
-        text = max(map(cell_len, self.texts[:MAX_BELOW]))
+        name = max(map(cell_len, self.names))
+        text = max(map(cell_len, self.texts))
         room = min(BAR, options.max_width - INDENT - name - text - 2 * BETWEEN)
         rows = list(zip(self.names, self.texts, self.vector.values, strict=True))
-        for own, written, value in rows[:MAX_BELOW]:
+        # Where it ends is told too: a loss is looked at for that.
+        first = rows if len(rows) <= MAX_BELOW else rows[: MAX_BELOW - 1]
+        for at, (own, written, value) in enumerate([*first, *rows[len(first) :][-1:]]):
+            if at and at == len(first):
+                yield _indented(Text(f"{MORE} {plural(len(rows) - MAX_BELOW, 'more element')}"))
             line = f"{set_cell_size(own, name)}  {' ' * (text - cell_len(written))}{written}"
             yield _indented(Text(f"{line}  {_bar(value, most, room)}".rstrip(), no_wrap=True))
-        if len(rows) > MAX_BELOW:
-            yield _indented(Text(f"{MORE} {plural(len(rows) - MAX_BELOW, 'more element')}"))
 
 
 def _bar(value: Any, most: float, room: int) -> str:

@@ -100,6 +100,19 @@ def test_a_long_vector_has_a_line_and_a_bar_for_each_element() -> None:
     assert lines[-1].endswith("  10  " + "█" * 23)
 
 
+def test_of_a_very_long_vector_the_beginning_and_the_end_are_shown() -> None:
+    lines = of(vectors=[Vector("v", range(30))])
+    assert len(lines) == 22
+    assert [line.split()[:2] for line in lines[18:]] == [
+        ["17", "17"],
+        ["18", "18"],
+        ["…", "10"],
+        ["29", "29"],
+    ]
+    assert lines[-2] == "    … 10 more elements"
+    assert not any("more" in line for line in of(vectors=[Vector("v", range(20))]))
+
+
 def test_a_metric_is_never_cut_away_by_its_label() -> None:
     lines = of(metrics=[Metric("a label that is longer than the window", 0.5)], width=24)
     assert " ".join(" ".join(lines).split()) == "a label that is longer than the window: 0.5"
