@@ -25,6 +25,7 @@ COMMANDS = (
     "gradescope-bundle",
     "new",
     "validate",
+    "demo",
     "pack",
     "release",
     "schema",
@@ -433,6 +434,27 @@ def build_parser() -> Parser:
     _output(proof, "github: annotations at the lines at fault, and the job's summary (default: text)")
     _quiet(proof, "a line for each weakness, and nothing when there is none")
     proof.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
+
+    seen = _command(
+        added,
+        "demo",
+        _lazily("demo", "demo"),
+        "Show an exercise's reference at work: what it gives, and what happens on the way.",
+        "The examples are those of reference/NAME/demo.py; without that file they are made from public "
+        "cases. Status 0; 2: the exercise or its demo.py is at fault.",
+    )
+    seen.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
+    _root(seen)
+    seen.add_argument(
+        "--example",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="show this example only; may be repeated",
+    )
+    seen.add_argument("--html", type=Path, metavar="FILE", help="write the examples as a page")
+    _json(seen)
+    _quiet(seen, "warnings and faults only")
 
     bundle = _command(
         added,

@@ -29,6 +29,7 @@ from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic,
 from grader.exercise.pack import PackCall, PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.roots import reference_files
 from grader.exercise.source import ExerciseSource, case_ids, shown
 from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
 from grader.exercise.weights import Worth, course_points
@@ -348,7 +349,7 @@ def _known(
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})
-    texts = [path.read_bytes() for path in sorted(source.reference_folder.rglob("*.py"))]
+    texts = [path.read_bytes() for path in reference_files(source.reference_folder)]
     parts = [repr((name, p)).encode() for name, p in phases.items()] + [
         repr(source.exercise.model_copy(update={"grading": None})).encode(),
         repr(raising).encode(),

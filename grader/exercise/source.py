@@ -35,6 +35,7 @@ from grader.exercise.models import (
 )
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange, Parameter
+from grader.exercise.roots import reference_files
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.yaml_source import Document, Item, KeyPath
 
@@ -131,7 +132,7 @@ class ExerciseSource:
             for e in self.entries
         }
         hasher = hashlib.sha256(json.dumps([exercise, cases, self.driver], sort_keys=True).encode())
-        for path in sorted(self.reference_folder.rglob("*.py")):
+        for path in reference_files(self.reference_folder):
             hasher.update(path.relative_to(self.reference_folder).as_posix().encode() + b"\0")
             hasher.update(path.read_bytes())
         return f"sha256:{hasher.hexdigest()}"

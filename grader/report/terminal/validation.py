@@ -94,9 +94,10 @@ def _tests(validation: Validation) -> Iterator[str]:
     if tests:
         level = sum(test.level for test in tests)
         weakest = min(tests, key=lambda test: test.power)
+        count = f"{len(tests)} statistical test{'s' if len(tests) > 1 else ''}"
         yield (
-            f"{len(tests)} statistical test{'s' if len(tests) > 1 else ''}: a right submission fails any of "
-            f"them with a probability of at most {level:.2g}; power at least {weakest.power:.6g} ({weakest.case})"
+            f"{count}: a right submission fails any of them with a probability of at most "
+            f"{level:.2g}; power at least {weakest.power:.6g} ({weakest.case})"
         )
 
 
