@@ -31,7 +31,7 @@ from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import call as rehearsed
 from grader.exercise.roots import reference_files
 from grader.exercise.source import ExerciseSource, case_ids, shown
-from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
+from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes, scales
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.written import written
 from grader.outcomes import StepOutcome
@@ -235,7 +235,9 @@ def build_pack(
                 "log_level": levels[case.id],
             }
         first = answers[0]
-        scale = float(np.max(np.abs(first.array), initial=0.0)) if first.array.size else 0.0
+        # Of an answer of several parts the largest of those that are no matter of equal or not.
+        magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)
+        scale = float(np.max(np.abs(magnitudes), initial=0.0))
         if check == "compare":
             expected[case.id] = first.array.astype(np.float64)
         leaves: tuple[Any, ...] = ()
