@@ -7,8 +7,8 @@ LENGTH of memory that such an array takes. A step is the list of a call's argume
 whose answer is looked at once more. An argument is a number, or ``[LAYOUT'S NUMBER, OFFSET]`` with the offset
 of the array's first element from where the arrays begin: the first multiple of 64 after the plan; or a
 mapping with one key: ``{"list": [LAYOUT'S NUMBER, OFFSET]}`` for an array that is handed over as nested
-lists, ``{"plain": VALUE}`` for a text, true, false or nothing, ``{"generator": SEED}`` for a random generator that
-begins with that seed, ``{"mapping": [[KEY, ARGUMENT], ...]}`` for a dictionary.
+lists, ``{"plain": VALUE}`` for a text, true, false or nothing, ``{"generator": SEED}`` for a random generator
+that begins with that seed, ``{"mapping": [[KEY, ARGUMENT], ...]}`` for a dictionary.
 
 Where an exercise has several calls, the plan has ``"calls"``, their names, and ``"of"``, for each step the
 number of its call's name.
