@@ -214,10 +214,11 @@ def describe_inputs(arguments: Sequence[tuple[str, Any]]) -> list[dict[str, Any]
 def describe_input(name: str, value: Any) -> dict[str, Any]:
     """Name, dtype, shape and values of an argument; without values when there are many."""
     if isinstance(value, GeneratorArgument):
-        return {"name": name, "value": f"numpy.random.default_rng({value.seed})"}
+        return {"name": name, "value": f"numpy.random.default_rng({value.seed})", "type": "generator"}
     if not isinstance(value, np.ndarray):
         text = value if isinstance(value, bool | int | float | str) or value is None else repr(value)
-        return {"name": name, "value": text if len(str(text)) <= MAX_SHOWN else f"{str(text)[:MAX_SHOWN]}…"}
+        cut = text if len(str(text)) <= MAX_SHOWN else f"{str(text)[:MAX_SHOWN]}…"
+        return {"name": name, "value": cut} | ({"type": "list"} if isinstance(value, list) else {})
     shown: dict[str, Any] = {"name": name, "dtype": value.dtype.name, "shape": list(value.shape)}
     if value.size <= MAX_SHOWN:
         shown["values"] = plain(value)

@@ -220,7 +220,9 @@ def _input(room: Room, given: Mapping[str, Any]) -> ShownArray:
     name = one_line(str(given.get("name", "")), 80)
     if "value" in given:
         value = given["value"]
-        return ShownArray(name, type(value).__name__, inline=number(value))
+        kind = given.get("type")
+        told = one_line(kind, 40) if isinstance(kind, str) else type(value).__name__
+        return ShownArray(name, told, inline=number(value))
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
         return ShownArray(name, one_line(f"{dtype} {shape_words(tuple(shape[:32]))}".strip(), 120))
