@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from grader.policy.names import MOST_BINDINGS, Lookup, Resolver
-from grader.policy.scopes import Binding, Class, Func, ModuleScope, Scope, Store, Unit
+from grader.policy.scopes import Binding, Call, Class, Func, ModuleScope, Scope, Store, Unit
 from grader.policy.values import (
     GIVEN,
     Bag,
@@ -25,9 +25,11 @@ from grader.policy.values import (
     Lib,
     Namespace,
     OwnClass,
+    Partial,
     Result,
     Table,
     Unknown,
+    Value,
 )
 
 # What a library calls by itself on a class made from one of its own.
@@ -57,7 +59,18 @@ _CALLED_LATER = frozenset(
         *("sys.meta_path.append", "sys.meta_path.insert", "sys.path_hooks.append", "sys.path_hooks.insert"),
     }
 )
-_LATER = frozenset(name.rpartition(".")[2] for name in _CALLED_LATER)
+# By these a torch module's calls are met by functions that are given once for all modules.
+_ALL_MODULES = frozenset(
+    f"torch.nn.modules.module.register_module_{event}"
+    for event in ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
+) | {"torch.nn.modules.module.register_module_module_registration_hook"}
+_SETTING = frozenset(
+    {
+        *("builtins.setattr", "builtins.type.__setattr__", "builtins.object.__setattr__"),
+        "functools.update_wrapper",
+    }
+)
+_BY_VALUE = frozenset({"__setattr__", "update_wrapper"})
 # By these an exception is met without a handler's name.
 _CAUGHT = frozenset(
     {"exc_info", "exception", "last_value", "last_exc", "__context__", "__cause__", "__exit__"}
@@ -125,7 +138,32 @@ class Reach:
                 for value in store.values:
                     self._given(value)
         self._called_later()
+        if self._driven:
+            self._set_by_value()
         self._run()
+
+    def _set_by_value(self) -> None:
+        """What is put into objects by a `setattr` that goes by another name, is passed on, or gets *these."""
+        program = self.program
+        loose = any(node not in program.callees for node in program.reads.get("setattr", ()))
+        starred = any(map(_is_starred, program.calls.get("setattr", ())))
+        if not loose and not starred and _BY_VALUE.isdisjoint(program.attributes | program.calls.keys()):
+            return
+        for call, unit in list(program.call_units.items()):
+            if unit.dead or (unit.func is not None and not self._ran(unit.func)):
+                continue
+            if isinstance(call.func, ast.Name) and call.func.id == "setattr" and not _is_starred(call):
+                continue  # see `Program._stored`
+            given = [item.value if isinstance(item, ast.Starred) else item for item in call.args]
+            if any(
+                self._sets(value) for node in (call.func, *given) for value in self.resolver.resolve(node)
+            ):
+                self._alone(call)
+
+    def _sets(self, value: Value) -> bool:
+        if isinstance(value, Partial):
+            return any(map(self._sets, value.functions))
+        return isinstance(value, Lib) and value.name in _SETTING
 
     def _in_library(self, store: Store) -> bool:
         """Whether a value is put into a module or class of a library, where anything may use it."""
@@ -138,13 +176,14 @@ class Reach:
 
     def _called_later(self) -> None:
         """What was given to Python or to a library to be called at some time."""
-        for last in _LATER & self.program.calls.keys():
+        names = _CALLED_LATER | _ALL_MODULES if self._driven else _CALLED_LATER
+        for last in {name.rpartition(".")[2] for name in names} & self.program.calls.keys():
             for call in self.program.calls[last]:
                 func = call.unit.func
                 if call.unit.dead or (func is not None and not self._ran(func)):
                     continue
                 values = self.resolver.resolve(call.func)
-                if any(isinstance(value, Lib) and value.name in _CALLED_LATER for value in values):
+                if any(isinstance(value, Lib) and value.name in names for value in values):
                     if call.decorated is not None:
                         self._indirect(call.decorated)
                     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
@@ -555,6 +594,10 @@ class Reach:
                 self.nodes.add(inner)
                 if not isinstance(inner, ast.Name) or inner in self.program.loads:
                     self._node(inner)
+
+
+def _is_starred(call: Call | ast.Call) -> bool:
+    return any(isinstance(item, ast.Starred) for item in call.args)
 
 
 def _is_dictionary(binding: Binding) -> bool:
