@@ -352,7 +352,7 @@ def test_a_fault_of_the_policy_check_is_a_fault_of_the_grader(policed: ForkServe
 
             def tell_nonsense(message: bytes) -> None:
                 asked = {"source": None, "filename": NAME, "entry": ENTRY, "parts": [], "module": ""}
-                request = json.dumps(asked).encode()
+                request = json.dumps({**asked, "driven": False}).encode()
                 memory.write(0, len(request).to_bytes(LENGTH, "little") + request)
                 tell(message)
 
