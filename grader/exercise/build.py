@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -272,6 +272,13 @@ def build_pack(
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
     exercise = _pack_exercise(source, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
+    if known.mistakes and frozen.patterns:
+        shown_cases = {case.id for case in cases}
+        patterns = {
+            name: tuple(case for case in failing if case in shown_cases)
+            for name, failing in frozen.patterns.items()
+        }
+        known = replace(known, patterns=patterns)
     follow = _follow_up(source, frozen, entries)
     return packs.dump(
         exercise, cases, blocks, expected, known, follow, student=student, sources=source.digest
