@@ -6,6 +6,7 @@ import math
 import pickle
 import tracemalloc
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -781,3 +782,9 @@ def test_the_values_are_left_as_they_were() -> None:
     assert evaluate("sort(x, axis=0) + clip(x, 0, 1) - cumsum(x, axis=0)", x=x).shape == (2, 2)
     assert x.tobytes() == before
     assert evaluate("x", x=x).dtype.isnative
+
+
+def test_the_page_on_the_language_lists_every_function() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "claims.md").read_text("utf-8")
+    rows = [f"| `{function.signature}` | {function.summary} |" for function in FUNCTIONS.values()]
+    assert [line for line in page.splitlines() if line.startswith("| `") and "(" in line] == rows
