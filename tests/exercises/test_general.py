@@ -5,6 +5,7 @@ It stands in ``tests/exercises/root`` and goes through the command line as an au
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import grader
 
 ROOT = Path(__file__).parent / "root"
 NAME = "urn"
@@ -187,3 +190,15 @@ def test_every_case_is_explained() -> None:
     ):
         done = run("explain", name, "--exercise", NAME)
         assert said in " ".join(done.stdout.split()), done.stdout + done.stderr
+
+
+def test_a_live_module_is_checked() -> None:
+    name = "urn_module_of_a_test"
+    spec = importlib.util.spec_from_file_location(name, ROOT / "submissions" / NAME / "wrong_above.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = grader.check(module, exercise=NAME, root=ROOT)
+    assert "At the rate" in str(found) or "at_the_rate" in str(found)
+    with pytest.raises(grader.GraderError, match="give the module that defines them"):
+        grader.check(module.totals, exercise=NAME, root=ROOT)
