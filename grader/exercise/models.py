@@ -31,7 +31,7 @@ from grader.exercise.fields import (
 )
 from grader.exercise.forms import Form
 from grader.exercise.grading import Grading
-from grader.exercise.near import did_you_mean
+from grader.exercise.near import did_you_mean, near_misses
 from grader.exercise.recipes import ArrayChange, Edit, Parameter, ValueRecipe, Values, slots
 
 # --- exercise.yaml --------------------------------------------------------------------------
@@ -122,6 +122,9 @@ class Exercise(Model):
         for key in ("parameters", "returns"):
             if not several and key not in self.model_fields_set:
                 raise fault("needs", "is missing", at=(key,))
+        if not several and self.returns is None:
+            keys = ", ".join(Form._keys())
+            raise fault("mapping", f"expected a mapping with the keys {keys}, found nothing", at=("returns",))
         if not self.entries:
             raise fault("needs", "names nothing that a submission has to define", key="entry")
         if self.driver is None:
@@ -339,7 +342,7 @@ class Raises(Model):
     of a longer number.
     """
 
-    raises: Name | list[Name]
+    raises: Name | Annotated[list[Name], Field(min_length=1)]
     mentions: list[str] = []
 
     @property
@@ -427,7 +430,7 @@ def change_of(check: Check) -> Mapping[str, Change]:
     return check.change if isinstance(check, Relation | Holds) else {}
 
 
-# A mapping is the check that its first key makes it, so that faults are told of that one alone.
+# A mapping is the check that its key makes it, or one near to it, so that faults are told of that one alone.
 _CHECKS: Mapping[str, type[Model]] = {
     "relation": Relation,
     "raises": Raises,
@@ -440,8 +443,10 @@ def _kind_of_check(value: Any) -> str | None:
     if isinstance(value, Model):
         return type(value).__name__
     if isinstance(value, dict):
-        return next((model.__name__ for key, model in _CHECKS.items() if key in value), None)
-    return "word"
+        known = [key for key in _CHECKS if key in value]
+        near = [key for one in value for key in near_misses(str(one), list(_CHECKS))]
+        return _CHECKS[[*known, *near][0]].__name__ if known or near else None
+    return "word" if isinstance(value, str) and value in ("compare", "finite") else None
 
 
 CheckField = Annotated[
@@ -452,8 +457,11 @@ CheckField = Annotated[
     | Annotated[Statistic, Tag("Statistic")],
     Discriminator(
         _kind_of_check,
-        custom_error_type="one_of",
-        custom_error_message=f"expected compare, finite, or a mapping with one of {', '.join(_CHECKS)}",
+        custom_error_type="check",
+        custom_error_message=(
+            "expected 'compare' or 'finite', or a mapping with the key "
+            f"{', '.join([*_CHECKS][:-1])} or {[*_CHECKS][-1]}"
+        ),
     ),
 ]
 
