@@ -1,4 +1,4 @@
-"""How `encode_batch` is used: hidden states at padding are free, so zeros stand there before anything is compared."""
+"""How `encode_batch` is used: hidden states at padding are free, so zeros are put there."""
 
 import numpy as np
 

@@ -1,6 +1,3 @@
-import numpy as np
-
-
 def encode_batch(token_ids, valid, weights, num_heads):
     """Hidden states of a padded batch: an array of shape (N, T, D).
 

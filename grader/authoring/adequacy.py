@@ -17,17 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.authoring.budget import (
-    SECONDS,
-    EndlessError,
-    NotTriedError,
-    limited,
-    limited_all,
-    limited_memory,
-)
+from grader.authoring.budget import SECONDS, EndlessError, NotTriedError, limited, limited_all
 from grader.authoring.calibrate import FACTOR
 from grader.authoring.mutants import Mutant, Mutants
 from grader.authoring.samples import Agreement, Samples
+from grader.exercise.memory import limited_memory
 from grader.exercise.pack import Pack
 from grader.exercise.rehearsal import NOT_RUN, Functions, function_for, rehearse
 from grader.judge.submission import Context, judge
@@ -94,15 +88,18 @@ class Suite:
 
     def __init__(self, pack: Pack, seconds: float = SECONDS) -> None:
         self.seconds = seconds
+        self.memory = int(pack.exercise.limits["memory"])
         # Naming the mistake behind an answer takes time, and nobody reads it here.
         self.pack = replace(pack, known_data={})
 
     def outcomes(self, entry: Functions) -> dict[str, list[StepOutcome]]:
         """What a submission would leave that is this function; a call that does not end is timed out."""
         watched = limited_all(entry, self.seconds)
-        steps = {
-            name: rehearse(watched, block, self.pack.plans[name]) for name, block in self.pack.blocks.items()
-        }
+        with limited_memory(self.memory):
+            steps = {
+                name: rehearse(watched, block, self.pack.plans[name])
+                for name, block in self.pack.blocks.items()
+            }
         return {name: _timed(outcomes) for name, outcomes in steps.items()}
 
     def judged(self, outcomes: Mapping[str, list[StepOutcome]], name: str = "model") -> Result:
@@ -273,7 +270,7 @@ def try_mutants(
 ) -> list[MutantTrial]:
     """Every mutant tried on the cases, and the survivors on the samples."""
     tried: list[MutantTrial] = []
-    with limited_memory():
+    with limited_memory(suite.memory):
         for number, mutant in enumerate(mutants, start=1):
             progress(f"mutant {number} of {len(mutants)}, {mutant}")
             with ExitStack() as stack:

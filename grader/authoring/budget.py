@@ -1,12 +1,10 @@
-"""What trusted but changed code may use in this process: processor time for a call, and memory."""
+"""What trusted but changed code may use in this process: processor time for a call."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from grader.exercise.rehearsal import Functions
@@ -14,7 +12,6 @@ from grader.exercise.rehearsal import Functions
 Function = Callable[..., Any]
 
 SECONDS = 2.0
-MEMORY = 4 << 30
 
 
 class _SpentError(BaseException):
@@ -70,24 +67,3 @@ def limited(entry: Function, seconds: float = SECONDS) -> Function:
             signal.signal(signal.SIGPROF, before)
 
     return call
-
-
-@contextmanager
-def limited_memory(room: int = MEMORY) -> Iterator[None]:
-    """Lets this process take that many bytes more than it has; beyond, MemoryError is raised. Linux only."""
-    try:
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except (ImportError, OSError, ValueError):
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = pages * resource.getpagesize() + room
-    if soft != resource.RLIM_INFINITY:
-        wanted = min(wanted, soft)
-    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -27,6 +27,7 @@ from grader.authoring.telling import CLEAR, LEAST, VALUE, Reference, Rival, Tell
 from grader.exercise.assemble import Call
 from grader.exercise.counterexamples import Counterexample
 from grader.exercise.frozen import Frozen
+from grader.exercise.memory import limited_memory
 from grader.exercise.misconceptions import Misconception, StepModel
 from grader.exercise.models import Exercise
 
@@ -47,6 +48,9 @@ AMPLE = 10 * CLEAR
 WORTH = 40
 
 CLEARLY = Tell(False, VALUE, CLEAR)
+
+# What is written out is read by people: of cases with more numbers than this none is taken.
+READABLE = 20_000
 
 # The ladder: how many rungs, and which draws are tried at each size.
 RUNGS = 12
@@ -149,6 +153,7 @@ class Search:
         inputs = (domain.of_call(dims, arguments) for dims, arguments in calls)
         self.call = call
         self.key = search_key(exercise)
+        self.memory = exercise.limits.memory
         self.pool = Pool(domain, (given for given in inputs if given is not None))
         form = exercise.form
         self.reference = Reference(right, right, form, runs)
@@ -173,7 +178,7 @@ class Search:
             progress: Told what is searched for.
         """
         found: dict[str, Counterexample] = {}
-        with quiet():
+        with quiet(), limited_memory(self.memory):
             for name, trial in self.trials.items():
                 old = known.counterexamples.get(name) if known is not None else None
                 if old is not None and old.call_name == self.call and self._tells(trial, old):
@@ -207,12 +212,16 @@ class Pool:
 
     Args:
         domain: What inputs may be.
-        cases: Inputs of the exercise's cases.
+        cases: Inputs of the exercise's cases; those beyond `READABLE` are left out.
     """
 
     def __init__(self, domain: Domain, cases: Iterable[Input] = ()) -> None:
         self.domain = domain
-        self.cases = sorted(cases, key=lambda given: domain.size(given.dims))
+        self.cases = [
+            given
+            for given in sorted(cases, key=lambda given: domain.size(given.dims))
+            if domain.size(given.dims)[0] <= READABLE
+        ]
         self._drawn: dict[tuple[int, ...], list[Input]] = {}
 
     @cached_property
@@ -220,12 +229,11 @@ class Pool:
         """The dims of small inputs, the smallest first."""
         return self.domain.small_dims()
 
-    def draws(self, dims: dict[str, int]) -> list[Input]:
-        """The inputs drawn for such dims."""
-        key = tuple(dims.values())
-        if key not in self._drawn:
-            self._drawn[key] = [self.domain.draw(dims, number) for number in range(DRAWS)]
-        return self._drawn[key]
+    def draws(self, dims: dict[str, int], count: int = DRAWS) -> list[Input]:
+        """The first inputs drawn for such dims; drawing takes longer than most answers do."""
+        drawn = self._drawn.setdefault(tuple(dims.values()), [])
+        drawn += [self.domain.draw(dims, number) for number in range(len(drawn), count)]
+        return drawn[:count]
 
 
 def find(pool: Pool, trial: Trial) -> Input | None:
@@ -284,9 +292,10 @@ class _Drawn:
 
     def look(self, dims: dict[str, int]) -> list[Input]:
         """Inputs of these dims that tell the mistake clearly."""
-        trial, draws = self.trial, self.pool.draws(dims)
-        if not any(trial.look(given) for given in draws[:PROBES]):
+        trial = self.trial
+        if not any(trial.look(given) for given in self.pool.draws(dims, PROBES)):
             return []
+        draws = self.pool.draws(dims)
         seen = [(given, tell) for given in draws if (tell := trial.look(given)) is not None]
         starts = [given for given, _ in seen if trial.holds(given, CLEARLY)]
         if starts:

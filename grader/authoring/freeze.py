@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from grader.authoring.adequacy import Suite
-from grader.authoring.budget import limited_memory
 from grader.authoring.calibrate import HonestRuns, measure_case
 from grader.authoring.counterexamples import search_all
 from grader.authoring.strategies import draw_batch
@@ -91,11 +90,10 @@ def _patterns(
     """The cases that fail with each known mistake: where answers hang on chance, nothing else tells it."""
     suite = Suite(packs.loads(build_pack(source, frozen)))
     patterns: dict[str, tuple[str, ...]] = {}
-    with limited_memory():
-        for one in misconceptions:
-            if not one.small:
-                progress(f"what fails with {one.id}")
-                patterns[one.id] = suite.trial(one.id, model.entry(one.make())).killed
+    for one in misconceptions:
+        if not one.small:
+            progress(f"what fails with {one.id}")
+            patterns[one.id] = suite.trial(one.id, model.entry(one.make())).killed
     return patterns
 
 

@@ -42,6 +42,7 @@ from grader.exercise.build import RightAnswer, build_pack, call_reference
 from grader.exercise.cached import cached_pack
 from grader.exercise.claims import ClaimError
 from grader.exercise.expressions import evaluate
+from grader.exercise.memory import limited_memory
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
 from grader.exercise.models import Relation
 from grader.exercise.pack import Pack, PackCase
@@ -585,7 +586,8 @@ class Validator:
                 call = plain_call(assemble(self.source.exercise, placed).calls[0])
                 wrong = model.function(name, nearest.make())
                 view = self.source.exercise.view(name)
-                words = advise(self.runs[name], view, call, self.entries[name], wrong, nearest.id)
+                with limited_memory(self.source.exercise.limits.memory):
+                    words = advise(self.runs[name], view, call, self.entries[name], wrong, nearest.id)
             elif poor or noise > HIGH_NOISE:
                 words = "the margin is small"
             margins.append(

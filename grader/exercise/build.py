@@ -359,9 +359,11 @@ def _known(
 
     parameters = {name: list(source.exercise.view(name).parameters) for name in source.exercise.call_names}
 
+    memory = source.exercise.limits.memory
+
     def make() -> dict[str, NDArray[Any]]:
         model = load_model(source.reference_folder)
-        return to_tensors(fingerprint_known(model, misconceptions, phases, parameters, raising))
+        return to_tensors(fingerprint_known(model, misconceptions, phases, parameters, raising, memory))
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})

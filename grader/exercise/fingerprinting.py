@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from grader.exercise.calls import Step, arrays_of, read_plan, value_of
 from grader.exercise.fingerprints import PROJECTIONS, Fingerprint, fingerprint, is_half
 from grader.exercise.known import NONE, NOTHING_KNOWN, UNSTABLE, Known, KnownMistake, PhasePrints
+from grader.exercise.memory import limited_memory
 from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel, compose
 from grader.exercise.rehearsal import Functions, call, function_for, prepare, rehearse
 from grader.outcomes import StepOutcome
 
+# Bytes of memory where an exercise states none.
+MEMORY = 1 << 30
 # Answers that differ by less than this share of what rounding may do are the same.
 SAME = 0.05
 # What single precision may do to a mistake's answer, times this, is how far a student's may lie off.
@@ -233,6 +236,7 @@ def fingerprint_known(
     phases: Mapping[str, PhaseCalls],
     parameters: Mapping[str, Sequence[str]],
     raising: Collection[str] = (),
+    memory: int = MEMORY,
 ) -> Known:
     """Run every known mistake, and every two of them, on the calls of a pack.
 
@@ -242,7 +246,19 @@ def fingerprint_known(
         phases: The phases in the order in which a submission meets them.
         parameters: Names of the arguments of each call.
         raising: Names of exceptions that cases ask for.
+        memory: How many bytes they may take, as a submission may.
     """
+    with limited_memory(memory):
+        return _known(model, misconceptions, phases, parameters, raising)
+
+
+def _known(
+    model: StepModel | None,
+    misconceptions: Misconceptions,
+    phases: Mapping[str, PhaseCalls],
+    parameters: Mapping[str, Sequence[str]],
+    raising: Collection[str],
+) -> Known:
     mistakes = [one for one in misconceptions if not one.small]
     if model is None or not len(misconceptions):
         return NOTHING_KNOWN

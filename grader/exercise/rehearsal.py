@@ -23,7 +23,7 @@ from grader.exercise.calls import (
     plain,
     unplaced,
 )
-from grader.outcomes import ArrayValue, Container, Failure, PlainValue, StepOutcome, Value
+from grader.outcomes import ArrayValue, Container, Failure, PlainValue, State, StepOutcome, Value
 
 Array = NDArray[Any]
 Function = Callable[..., Any]
@@ -148,9 +148,10 @@ def _call(entry: Callable[..., Any], arguments: Sequence[Any], memory: Array) ->
     try:
         answer = entry(*arguments)
     except (Exception, SystemExit) as error:
+        state: State = "out_of_memory" if _ran_out(error) else "raised"
         bases = tuple(base.__name__ for base in type(error).__mro__[1:-1])
         failure = Failure(type(error).__name__, str(error)[:300], bases, _frames(entry, error))
-        return StepOutcome("raised", failure=failure), None
+        return StepOutcome(state, failure=failure), None
     aliased: frozenset[int] = frozenset()
     parts = list(_arrays_of(answer))
     if any(np.may_share_memory(part, memory) for part in parts):
@@ -160,6 +161,12 @@ def _call(entry: Callable[..., Any], arguments: Sequence[Any], memory: Array) ->
             if any(np.shares_memory(part, a) for part in parts for a in arrays_in([argument]))
         )
     return StepOutcome("returned", value=as_value(answer), aliased=aliased), answer
+
+
+def _ran_out(error: BaseException) -> bool:
+    """Whether memory ran out; torch says so in a RuntimeError."""
+    said = type(error) is RuntimeError and "can't allocate memory" in str(error)
+    return said or isinstance(error, MemoryError)
 
 
 def _arrays_of(answer: Any) -> Iterator[Array]:

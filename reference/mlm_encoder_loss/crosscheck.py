@@ -1,7 +1,8 @@
 """The three calls built independently, number by number in plain Python.
 
-It shares no code and no arrangement with the numpy model: hidden keys are left out of the sums instead of being
-given a low score, variances come from `statistics`, and the loss is minus the log of one over a sum of ratios.
+It shares no code and no arrangement with the numpy model: hidden keys are left out of the sums instead of
+being given a low score, variances come from `statistics`, and the loss is minus the log of one over a sum
+of ratios.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def attend(queries: list[Row], keys: list[Row], values: list[Row], seen: list[in
             most = max(scores, default=0.0)
             shares = [math.exp(score - most) for score in scores]
             total = math.fsum(shares) or 1.0
-            mixed += [math.fsum(s * values[k][i] for s, k in zip(shares, seen, strict=True)) / total for i in part]
+            mixed += [
+                math.fsum(s * values[k][i] for s, k in zip(shares, seen, strict=True)) / total for i in part
+            ]
         out.append(mixed)
     return out
 
@@ -58,15 +61,26 @@ def hidden_states(token_ids: Any, valid: Any, weights: Mapping[str, Any], num_he
     batch = []
     for ids, real in zip(token_ids.tolist(), valid.tolist(), strict=True):
         # Of a large vocabulary only the rows that occur are turned into lists.
-        x = [[a + b for a, b in zip(tokens[i].tolist(), positions[t], strict=True)] for t, i in enumerate(ids)]
+        x = [
+            [a + b for a, b in zip(tokens[i].tolist(), positions[t], strict=True)] for t, i in enumerate(ids)
+        ]
         seen = [t for t, is_real in enumerate(real) if is_real]
         for layer in range(len(stacks["w_q"])):
-            queries, keys, values = ([apply(stacks[m][layer], row) for row in x] for m in ("w_q", "w_k", "w_v"))
-            taken = [apply(stacks["w_o"][layer], row) for row in attend(queries, keys, values, seen, num_heads)]
-            x = [standardized([a + b for a, b in zip(*rows, strict=True)]) for rows in zip(x, taken, strict=True)]
+            queries, keys, values = (
+                [apply(stacks[m][layer], row) for row in x] for m in ("w_q", "w_k", "w_v")
+            )
+            taken = [
+                apply(stacks["w_o"][layer], row) for row in attend(queries, keys, values, seen, num_heads)
+            ]
+            x = [
+                standardized([a + b for a, b in zip(*rows, strict=True)])
+                for rows in zip(x, taken, strict=True)
+            ]
             inner = [[activated(u) for u in apply(stacks["w_in"][layer], row)] for row in x]
             fed = [apply(stacks["w_out"][layer], row) for row in inner]
-            x = [standardized([a + b for a, b in zip(*rows, strict=True)]) for rows in zip(x, fed, strict=True)]
+            x = [
+                standardized([a + b for a, b in zip(*rows, strict=True)]) for rows in zip(x, fed, strict=True)
+            ]
         batch.append(x)
     return batch
 

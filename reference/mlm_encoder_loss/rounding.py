@@ -74,8 +74,8 @@ def _weighted_by_mask(c: Context, shifted: Array) -> Array:
     return powers / np.maximum(powers.sum(axis=-1, keepdims=True), np.finfo(powers.dtype).tiny)
 
 
-# Formulas in other shapes: queries scaled first, reciprocals, hidden keys taken out after the exponential, the
-# loss as log of the sum less the shifted logit of the target.
+# Formulas in other shapes: queries scaled first, reciprocals, hidden keys taken out after the exponential,
+# the loss as log of the sum less the shifted logit of the target.
 OTHER_FORMS: Steps = replace(
     STEPS,
     standardize=_reciprocal,
@@ -135,13 +135,14 @@ def _torch_hidden(arguments: tuple[Any, ...], dtype: str) -> Any:
     hidden = functional.embedding(ids, w["token_embed"]) + w["pos_embed"][: ids.shape[1]]
     block = torch.zeros(real.shape, dtype=hidden.dtype).masked_fill(~real, steps.HIDDEN)[:, None, None, :]
     for layer in range(len(w["w_q"])):
-        heads = [
+        query, key, value = [
             functional.linear(hidden, w[name][layer])
             .unflatten(-1, (num_heads, width // num_heads))
             .transpose(1, 2)
             for name in ("w_q", "w_k", "w_v")
         ]
-        mixed = functional.scaled_dot_product_attention(*heads, attn_mask=block).transpose(1, 2).flatten(-2)
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=block)
+        mixed = mixed.transpose(1, 2).flatten(-2)
         hidden = functional.layer_norm(hidden + functional.linear(mixed, w["w_o"][layer]), (width,), eps=1e-5)
         inner = functional.gelu(functional.linear(hidden, w["w_in"][layer]), approximate="tanh")
         fed = functional.linear(inner, w["w_out"][layer])

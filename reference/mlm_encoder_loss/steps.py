@@ -4,14 +4,14 @@ Every step is a small function of a `Context` and of what the steps before it ma
 the order of their use. A changed model is the same `Steps` with one or more functions replaced
 (`dataclasses.replace`), so changes of different steps combine.
 
-Formulas: an encoder of the original, post-normalized form (Vaswani et al. 2017, Devlin et al. 2019): attention
-softmax(Q K^T / sqrt(d_head)) V over the keys that are no padding, residual, layer normalization with 1e-5 added
-to the population variance, a feed-forward part of four times the width with the tanh form of GELU (Hendrycks &
-Gimpel 2016), residual, layer normalization. The cross entropy of a row of logits z and its target y is
-max(z) + log(sum(exp(z - max(z)))) - z[y]; perplexity is exp of the mean over all tokens.
+Formulas: an encoder of the original, post-normalized form (Vaswani et al. 2017, Devlin et al. 2019):
+attention softmax(Q K^T / sqrt(d_head)) V over the keys that are no padding, residual, layer normalization
+with 1e-5 added to the population variance, a feed-forward part of four times the width with the tanh form
+of GELU (Hendrycks & Gimpel 2016), residual, layer normalization. The cross entropy of a row of logits z and
+its target y is max(z) + log(sum(exp(z - max(z)))) - z[y]; perplexity is exp of the mean over all tokens.
 
-Shapes: N examples, T positions, P rows of positions (P >= T), V tokens, D features, H heads of width d = D / H,
-L layers, M selected positions, B batches.
+Shapes: N examples, T positions, P rows of positions (P >= T), V tokens, D features, H heads of width d = D
+/ H, L layers, M selected positions, B batches.
 """
 
 from __future__ import annotations

@@ -23,10 +23,11 @@ from grader.authoring.adequacy import (
     tally,
     try_mutants,
 )
-from grader.authoring.budget import EndlessError, limited, limited_memory
+from grader.authoring.budget import EndlessError, limited
 from grader.authoring.calibrate import HonestRuns
 from grader.authoring.mutants import Mutants
 from grader.authoring.samples import Agreement, Samples
+from grader.exercise.memory import limited_memory
 from grader.exercise.pack import Pack
 from grader.exercise.reference import load_entry
 
