@@ -1,4 +1,4 @@
-"""The exercise mlm_encoder_loss: its facts by other means, right variants pass, wrong ones lose their clause."""
+"""mlm_encoder_loss: its facts by other means, right variants pass, wrong ones lose their clause."""
 
 from __future__ import annotations
 
@@ -234,7 +234,8 @@ RIGHT_VARIANTS = {
         RIGHT,
         (
             LOSS,
-            "    hot = np.arange(logits.shape[1]) == targets[:, None]\n    return np.mean(log_z - np.sum(logits * hot, 1))\n",
+            "    hot = np.arange(logits.shape[1]) == targets[:, None]\n"
+            + "    return np.mean(log_z - np.sum(logits * hot, 1))\n",
         ),
     ),
     "log probabilities": changed(
@@ -258,7 +259,7 @@ RIGHT_VARIANTS = {
         (
             ROWS + '    logits = rows @ weights["head"].T\n',
             "    t = token_ids.shape[1]\n"
-            "    logits = np.stack([(hidden[p // t] @ weights['head'].T)[p % t] for p in flat_positions])\n",
+            + "    logits = np.stack([(hidden[p // t] @ weights['head'].T)[p % t] for p in flat_positions])\n",
         ),
     ),
     "normalized by np.std": changed(
@@ -315,7 +316,8 @@ WRONG_VARIANTS = {
         RIGHT,
         (
             LOSS,
-            "    p = np.exp(logits[np.arange(targets.size), targets] - log_z)\n    return -np.log(np.clip(p, 1e-9, 1)).mean()\n",
+            "    p = np.exp(logits[np.arange(targets.size), targets] - log_z)\n"
+            + "    return -np.log(np.clip(p, 1e-9, 1)).mean()\n",
         ),
     ),
     "selected_mean": changed(RIGHT, ("float(np.mean(log_z", "float(np.sum(log_z")),
@@ -344,7 +346,8 @@ WRONG_VARIANTS = {
         ("def gelu", "KEPT = {}\n\n\ndef gelu"),
         (
             LAST_STATE,
-            "    out = KEPT.setdefault((x.shape, x.dtype), np.empty_like(x))\n    out[...] = x\n    return out\n\n\ndef masked_loss",
+            "    out = KEPT.setdefault((x.shape, x.dtype), np.empty_like(x))\n"
+            + "    out[...] = x\n    return out\n\n\ndef masked_loss",
         ),
     ),
 }
