@@ -49,8 +49,8 @@ PAGES: Mapping[str, Page] = {
     ),
     "out_of_memory": Page(
         "Your function asks for more memory than is allowed.",
-        "The inputs are small: an array grows with a power of their size, or something is kept from call to "
-        "call and grows.",
+        "The right answer needs far less: an array grows with a power of the inputs' size or holds much that "
+        "is not asked for, or something is kept from call to call and grows.",
         "",
         "Print the shapes of the arrays you make; look for an outer product or a repeated concatenate.",
     ),

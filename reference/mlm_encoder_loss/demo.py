@@ -64,9 +64,9 @@ def padding() -> Example:
     return Example(
         "padding",
         "A key at padding gets no weight",
-        "Rows are queries, columns are keys. The last position is padding: with the mask its column is empty, "
-        "and what it had is shared out among the real keys. The mask lies over the columns alone, so the row "
-        "of the padding is still there; nobody reads what comes of it.",
+        "Rows are queries, columns are keys. The last position is padding: with the mask its column is "
+        "empty, and what it had is shared out among the real keys. The mask lies over the columns alone, so "
+        "the row of the padding is still there; nobody reads what comes of it.",
         matrices=[
             Matrix("Weights with padding hidden", hidden, rows=names, columns=WORDS, scale=(0, 1)),
             Matrix("Weights without a mask", plain, rows=names, columns=WORDS, scale=(0, 1)),
@@ -101,8 +101,9 @@ def positions() -> Example:
     return Example(
         "selected",
         "The loss at two of five positions",
-        "Only the selected places are scored. The loss of each is minus the logarithm of what its target "
-        f"gets: {WORDS[targets[0]]!r} at place 1 and {WORDS[targets[1]]!r} at place 3. The answer is the mean.",
+        "Only the selected places are scored. The loss of each is minus the logarithm of what its "
+        f"target gets: {WORDS[targets[0]]!r} at place 1 and {WORDS[targets[1]]!r} at place 3. "
+        "The answer is the mean.",
         matrices=[
             Matrix("Logits", logits, rows=rows, columns=WORDS),
             Matrix("Their softmax, which is never needed", chances, rows=rows, columns=WORDS, scale=(0, 1)),
@@ -127,8 +128,8 @@ def improbable() -> Example:
     return Example(
         "improbable",
         "A target of hardly any probability",
-        "Two tokens, and the target's logit lies below the other's. By the log-sum-exp the loss is the gap and "
-        "a bit. The logarithm of the probability agrees until that is 0 as a float.",
+        "Two tokens, and the target's logit lies below the other's. By the log-sum-exp the loss is the gap "
+        "and a bit. The logarithm of the probability agrees until that is 0 as a float.",
         vectors=[
             Vector("Gap", gaps),
             Vector("Loss by log-sum-exp", right),

@@ -25,7 +25,7 @@ def encode_batch(token_ids, valid, weights, num_heads):
         e = np.exp(s - s.max(-1, keepdims=True))
         p = e / e.sum(-1, keepdims=True)
         merged = (p @ v).transpose(0, 2, 1, 3).reshape(n, t, d)
-        x = layer_norm(x + merged @ weights["w_o"][layer].T)
+        x = layer_norm(x + merged @ weights["w_o"][layer])
         x = layer_norm(x + gelu(x @ weights["w_in"][layer].T) @ weights["w_out"][layer].T)
     return x
 

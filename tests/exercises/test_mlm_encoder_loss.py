@@ -234,8 +234,10 @@ RIGHT_VARIANTS = {
         RIGHT,
         (
             LOSS,
-            "    hot = np.arange(logits.shape[1]) == targets[:, None]\n"
-            + "    return np.mean(log_z - np.sum(logits * hot, 1))\n",
+            (
+                "    hot = np.arange(logits.shape[1]) == targets[:, None]\n"
+                "    return np.mean(log_z - np.sum(logits * hot, 1))\n"
+            ),
         ),
     ),
     "log probabilities": changed(
@@ -258,8 +260,10 @@ RIGHT_VARIANTS = {
         RIGHT,
         (
             ROWS + '    logits = rows @ weights["head"].T\n',
-            "    t = token_ids.shape[1]\n"
-            + "    logits = np.stack([(hidden[p // t] @ weights['head'].T)[p % t] for p in flat_positions])\n",
+            (
+                "    t, h = token_ids.shape[1], weights['head'].T\n"
+                "    logits = np.stack([(hidden[i // t] @ h)[i % t] for i in flat_positions])\n"
+            ),
         ),
     ),
     "normalized by np.std": changed(
@@ -316,8 +320,10 @@ WRONG_VARIANTS = {
         RIGHT,
         (
             LOSS,
-            "    p = np.exp(logits[np.arange(targets.size), targets] - log_z)\n"
-            + "    return -np.log(np.clip(p, 1e-9, 1)).mean()\n",
+            (
+                "    p = np.exp(logits[np.arange(targets.size), targets] - log_z)\n"
+                "    return -np.log(np.clip(p, 1e-9, 1)).mean()\n"
+            ),
         ),
     ),
     "selected_mean": changed(RIGHT, ("float(np.mean(log_z", "float(np.sum(log_z")),
@@ -346,8 +352,10 @@ WRONG_VARIANTS = {
         ("def gelu", "KEPT = {}\n\n\ndef gelu"),
         (
             LAST_STATE,
-            "    out = KEPT.setdefault((x.shape, x.dtype), np.empty_like(x))\n"
-            + "    out[...] = x\n    return out\n\n\ndef masked_loss",
+            (
+                "    out = KEPT.setdefault((x.shape, x.dtype), np.empty_like(x))\n"
+                "    out[...] = x\n    return out\n\n\ndef masked_loss"
+            ),
         ),
     ),
 }
