@@ -178,6 +178,15 @@ def test_memory_is_limited_and_given_back() -> None:
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
+def test_a_wrong_function_gets_no_more_memory_than_a_submission(suite: Suite) -> None:
+    """Twice the exercise's limit is refused here as in a child."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    found = suite.trial("greedy", lambda *arguments: np.ones(2 * suite.memory // 8))
+    assert set(found.verdicts) <= {"out_of_memory", "skipped"}
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
 # --- sets -------------------------------------------------------------------------------------
 
 KILLS = st.dictionaries(st.sampled_from("abcdefgh"), st.lists(st.sampled_from("12345"), unique=True))

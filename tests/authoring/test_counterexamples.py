@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.small import forget_reference, load_source, write_exercise
 
 from grader.authoring import counterexamples, freeze
-from grader.authoring.counterexamples import CLEARLY, Found, Search
+from grader.authoring.counterexamples import CLEARLY, READABLE, Found, Pool, Search
 from grader.authoring.inputs import Domain, Input, cost_of
 from grader.authoring.shrinking import cut, simplifications, without_two
 from grader.authoring.telling import BROKEN, CLEAR, VALUE, Reference, Right, difference, quiet
@@ -551,3 +551,13 @@ def test_an_answer_that_rounding_moves_is_not_steady() -> None:
     assert right is not None
     assert not Reference(double, single).steady(X, right, 1.0)
     assert Reference(double, double).steady(X, right, 1.0)
+
+
+def test_no_example_is_made_from_a_huge_case(tmp_path: Path) -> None:
+    """It would be written out in frozen.json, number by number."""
+    write_exercise(tmp_path)
+    domain = Domain(load_source(tmp_path).exercise)
+    small = domain.draw(domain.small_dims()[0], 1)
+    name = next(name for name in domain.lowest if domain.counts(name))
+    huge = domain.draw({**domain.small_dims()[0], name: READABLE + 1}, 1)
+    assert Pool(domain, [huge, small]).cases == [small]

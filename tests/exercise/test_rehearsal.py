@@ -12,6 +12,7 @@ from support.small import MUTATES, RIGHT, WRONG
 
 from grader.batch.runner import Runner
 from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray, read_plan
+from grader.exercise.memory import limited_memory
 from grader.exercise.pack import Pack
 from grader.exercise.rehearsal import as_value, call, prepare, rehearse
 from grader.intake.submission import Submission
@@ -113,6 +114,22 @@ def test_an_exception_is_an_outcome_and_the_next_call_is_made() -> None:
         "Exception",
     )
     assert first.failure.message == "y" * 300
+
+
+def test_memory_that_runs_out_is_told_as_in_a_child() -> None:
+    def greedy(x: Any, k: int) -> Any:
+        return np.ones((1 << 17, 1 << 17))
+
+    def like_torch(x: Any, k: int) -> Any:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+
+    def other(x: Any, k: int) -> Any:
+        raise RuntimeError("something else")
+
+    block, plan = phase([1.0])
+    with limited_memory(1 << 30):
+        states = [rehearse(one, block, plan)[0].state for one in (greedy, like_torch, other)]
+    assert states == ["out_of_memory", "out_of_memory", "raised"]
 
 
 def test_arguments_that_were_written_to_are_told_and_the_block_is_not_changed() -> None:
