@@ -8,6 +8,7 @@ from collections.abc import Callable
 from grader.authoring.calibrate import HonestRuns, measure_case
 from grader.authoring.counterexamples import Search
 from grader.authoring.strategies import draw_batch
+from grader.authoring.timing import time_reference, with_times
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import assemble
 from grader.exercise.build import call_reference
@@ -62,6 +63,10 @@ def freeze(
     misconceptions = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
     search = Search(source.exercise, entry_point, model, misconceptions, calls, runs)
     found = search.run(None if anew else source.frozen, progress)
+    if source.exercise.limits.times_reference is not None:
+        progress("how long the reference takes")
+        before = source.frozen.cases if source.frozen is not None and not anew else {}
+        measured = with_times(measured, before, time_reference(source, batches))
     return Frozen(
         sources=source.digest,
         batches=batches,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +29,11 @@ from grader.authoring.mutants import Mutants
 from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import Samples
 from grader.authoring.secrecy import revealed
+from grader.authoring.time_limits import figures, tight
+from grader.authoring.timing import LEAST_ROUNDS, time_reference
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
 from grader.batch.asking import asked_of
+from grader.batch.limits import allowed_here
 from grader.batch.runner import Runner
 from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
@@ -50,6 +54,7 @@ from grader.intake.collect import collect
 from grader.judge.cases import judge_case
 from grader.judge.scoring import rounded
 from grader.outcomes import StepOutcome
+from grader.sandbox import workload
 from grader.validation import (
     CaseInfo,
     CaseMargin,
@@ -58,6 +63,7 @@ from grader.validation import (
     MutantTally,
     PublicShare,
     Survivor,
+    TimeLimits,
     Validation,
     Weakness,
 )
@@ -89,6 +95,7 @@ class Validator:
         self.library = load_misconceptions(self.folder, list(source.exercise.clauses))
         self.weaknesses: list[Weakness] = []
         self.worked_mistakes: list[MistakeInfo] = []
+        self.seconds: dict[str, float] = {}
 
     pack: Pack
 
@@ -152,6 +159,7 @@ class Validator:
         self.progress("reference and cross-check")
         for placed in self.placed.values():
             self._reference(placed)
+        time_limits = self._time_limits(fast=fast)
         self.progress("trivial answers")
         self._trivial(suite)
         trials = self._known_mistakes(suite)
@@ -187,6 +195,7 @@ class Validator:
                 CaseInfo(c.id, c.title, c.clause, c.group, c.visibility, c.points) for c in self.pack.cases
             ),
             mistakes=(*map(_info, self._mistakes()), *self.worked_mistakes),
+            time_limits=time_limits,
         )
 
     def _counts(self) -> dict[str, Any]:
@@ -261,7 +270,9 @@ class Validator:
         exercise = self.source.exercise
         case = next(c for c in self.pack.cases if c.id == placed.case.id)
         assembled = assemble(exercise, placed)
+        begin = time.process_time()
         answers = call_reference(self.reference, assembled)
+        self.seconds[case.id] = time.process_time() - begin
         for dtype in exercise.returns.dtype:
             judgement = judge_case(self.pack, case, outcomes_of(case, [a.astype(dtype) for a in answers]), {})
             if judgement.verdict != "passed":
@@ -282,6 +293,20 @@ class Validator:
             if judge_case(self.pack, tightened, outcomes_of(case, answers), {}).verdict != "passed":
                 message = f"the reference changes by less than {FACTOR:g} × at_least"
                 self.weak("relation_margin", message, case.id, "check", "at_least")
+
+    def _time_limits(self, *, fast: bool) -> TimeLimits | None:
+        """The limits leave room for whoever is slower than the reference."""
+        allowed = allowed_here(self.pack)
+        seconds = self.seconds
+        follow = self.source.exercise.limits.times_reference is not None
+        if follow or tight(self.pack, allowed, seconds):
+            # Once in passing, with as many threads as there are cores, is no measurement.
+            self.progress("how long the reference takes")
+            timed = time_reference(self.source, self.frozen.batches, rounds=1 if fast else LEAST_ROUNDS)
+            seconds = {name: one.seconds for name, one in timed.items()}
+        for need in tight(self.pack, allowed, seconds):
+            self.weak_exercise("time_limit_tight", str(need), "limits", need.key)
+        return figures(self.pack, allowed, seconds, workload.seconds()) if follow else None
 
     def _crosscheck(self, assembled: AssembledCase, answers: Sequence[Array]) -> None:
         other = load_entry(self.folder, "crosscheck", self.source.exercise.entry)

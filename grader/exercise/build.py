@@ -116,6 +116,7 @@ def build_pack(
     entry = load_entry(source.reference_folder, "model", source.exercise.entry)
     builders = {name: PhaseBuilder() for name in packs.PHASES}
     points = _points(source, frozen)
+    scaled = source.exercise.limits.times_reference is not None
     cases: list[PackCase] = []
     expected: dict[str, NDArray[np.float64]] = {}
     for placed in source.cases(frozen.batches):
@@ -157,6 +158,7 @@ def build_pack(
                 scale=scale if np.isfinite(scale) and scale > 0 else 1.0,
                 drawn=placed.drawn,
                 extra=case.id in source.extra_credit,
+                reference_time=measured.reference_time if scaled else None,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
@@ -279,7 +281,7 @@ def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
         packages=tuple(exercise.packages),
         parameters=tuple(exercise.parameters),
         dtypes=tuple(exercise.returns.dtype),
-        limits=exercise.limits.model_dump(),
+        limits=exercise.limits.model_dump(exclude_none=True),
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
         grading=_grading(source, student=student),

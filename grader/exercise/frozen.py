@@ -46,6 +46,8 @@ class Measured:
         run: Name of the run with the largest error.
         tolerance: What is accepted, relative in the same way; None where nothing is compared.
         at_least: For ``differs`` relations, the smallest change that the reference shows.
+        reference_time: Processor time of the reference on the case's calls, in workloads (see
+            `grader.sandbox.workload`); None where no limit hangs on it.
     """
 
     inputs: str
@@ -54,6 +56,7 @@ class Measured:
     run: str | None = None
     tolerance: float | None = None
     at_least: float | None = None
+    reference_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,11 @@ class Frozen:
     search: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     ladder: Sequence[Counterexample] = ()
+
+    @property
+    def timed(self) -> bool:
+        """Whether the reference's time is known on every case."""
+        return all(measured.reference_time is not None for measured in self.cases.values())
 
     def dumps(self) -> str:
         """Canonical JSON text, one case or input a line so that a review shows what changed."""
