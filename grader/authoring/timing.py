@@ -140,6 +140,7 @@ def time_reference(
         )
         if done.returncode or not out.is_file():
             said = (done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"])[-1]
+            said = said.removeprefix("grader.errors.ExerciseError: ")
             message = f"the reference can't be timed: {said}"
             place = source.root / "cases" / source.name / "exercise.yaml"
             raise ExerciseError([Problem(str(place), 0, "limits.times_reference", message)])

@@ -40,6 +40,7 @@ measured = st.builds(
     run=st.none() | st.text(max_size=20),
     tolerance=figures,
     at_least=figures,
+    reference_time=figures,
 )
 arrays = st.one_of(
     arrays_of("float64", st.floats(-(2.0**99), 2.0**99, width=32)),
