@@ -62,6 +62,7 @@ def slow(root: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_long_call_is_shown_while_it_runs_and_is_gone_afterwards(slow: Path) -> None:
     err, out = check(slow)
     assert re.search(r"large_rows, call 2 of \d+", err)
