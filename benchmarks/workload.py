@@ -110,7 +110,7 @@ def main() -> None:
             # They take a moment to begin.
             time.sleep(1.0 if count else 0.0)
             units = [workload.measure() for _ in range(chosen.times)]
-            found = [time_side_by_side(works, rounds=chosen.rounds) for _ in range(chosen.times)]
+            found = [time_side_by_side(works, rounds=chosen.rounds).works for _ in range(chosen.times)]
         print(title)
         print(line("one workload", [1e3 * unit for unit in units], "ms"))
         for name in works:

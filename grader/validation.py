@@ -236,7 +236,8 @@ class TimeLimit:
 
     Attributes:
         case: The case whose calls have it; empty for all calls together.
-        workloads: The reference's time as it is frozen, in workloads.
+        workloads: The reference's time as it is frozen, in workloads, with what the first call in a process
+            takes longer.
         needed_s: The same as measured now.
         allowed_s: What a submission may take.
         times: So many times the frozen figure; 0 where the stated seconds are more.

@@ -63,11 +63,7 @@ def freeze(
     misconceptions = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
     search = Search(source.exercise, entry_point, model, misconceptions, calls, runs)
     found = search.run(None if anew else source.frozen, progress)
-    if source.exercise.limits.times_reference is not None:
-        progress("how long the reference takes")
-        before = source.frozen.cases if source.frozen is not None and not anew else {}
-        measured = with_times(measured, before, time_reference(source, batches))
-    return Frozen(
+    frozen = Frozen(
         sources=source.digest,
         batches=batches,
         cases=measured,
@@ -75,6 +71,10 @@ def freeze(
         counterexamples=found.counterexamples,
         ladder=found.ladder,
     )
+    if source.exercise.limits.times_reference is None:
+        return frozen
+    progress("how long the reference takes")
+    return with_times(frozen, None if anew else source.frozen, time_reference(source, batches))
 
 
 class _Measurer:

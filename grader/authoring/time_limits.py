@@ -58,37 +58,41 @@ class Need:
         )
 
 
-def tight(pack: Pack, allowed: Allowed, seconds: Mapping[str, float]) -> list[Need]:
-    """The case with the least room and all calls together, those of the two that are tight."""
-    *cases, together = needs(pack, allowed, seconds)
+def tight(pack: Pack, allowed: Allowed, seconds: Mapping[str, float], start: float = 0.0) -> list[Need]:
+    """The case with the least room and all calls together, those of the two that are tight; as `needs`."""
+    *cases, together = needs(pack, allowed, seconds, start)
     return [need for need in (min(cases, key=lambda need: need.room), together) if need.tight]
 
 
-def needs(pack: Pack, allowed: Allowed, seconds: Mapping[str, float]) -> Iterator[Need]:
+def needs(pack: Pack, allowed: Allowed, seconds: Mapping[str, float], start: float = 0.0) -> Iterator[Need]:
     """The need of each case, then that of all together.
 
     Args:
         pack: The pack.
         allowed: What a submission may take here.
         seconds: What the reference takes here, by case.
+        start: What its first call takes longer; any may be the first.
     """
     stated = Allowance(allowed.limits.seconds_per_call)
     for case in pack.cases:
         steps = allowed.steps.get(case.visibility, ())
         most = max((steps[n] for n in case.steps), key=lambda a: a.seconds) if steps else stated
-        yield Need(case.id, seconds[case.id], most)
+        yield Need(case.id, seconds[case.id] + start, most)
     limits = allowed.limits
-    yield Need("", sum(seconds.values()), Allowance(limits.seconds, limits.times_reference))
+    yield Need("", sum(seconds.values()) + start, Allowance(limits.seconds, limits.times_reference))
 
 
-def figures(pack: Pack, allowed: Allowed, seconds: Mapping[str, float], workload_s: float) -> TimeLimits:
+def figures(
+    pack: Pack, allowed: Allowed, seconds: Mapping[str, float], start: float, workload_s: float
+) -> TimeLimits:
     """What is told of limits that follow the reference: of the case that takes longest, and of all."""
-    *cases, together = needs(pack, allowed, seconds)
+    *cases, together = needs(pack, allowed, seconds, start)
     longest = max(cases, key=lambda need: need.seconds)
     frozen = {case.id: case.reference_time or 0.0 for case in pack.cases}
     in_all = sum(sum(pack.reference_times(phase)) for phase in pack.blocks)
+    first = pack.exercise.limits["reference_start"]
     told = [
-        TimeLimit(need.case, workloads, need.seconds, need.allowed.seconds, need.allowed.times)
+        TimeLimit(need.case, workloads + first, need.seconds, need.allowed.seconds, need.allowed.times)
         for need, workloads in ((longest, frozen[longest.case]), (together, in_all))
     ]
     return TimeLimits(workload_s, *told)

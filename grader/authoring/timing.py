@@ -1,6 +1,8 @@
 """What the reference needs: the processor time of each case's calls, in workloads.
 
 Measured in a process of its own, in which numpy and torch have one thread as they have where submissions run.
+What the first call of a process takes beside its own work (torch's optimizers import half of torch) is kept
+apart: where submissions run, any call may be the first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import assemble
 from grader.exercise.build import call_reference
-from grader.exercise.frozen import Descriptor, Measured
+from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.reference import load_entry
 from grader.exercise.source import ExerciseSource, PlacedCase, load
 from grader.sandbox import workload
@@ -33,6 +35,8 @@ LONG_SECONDS = 60.0
 GROUP_SECONDS = 0.5
 # Below that part of a workload a time tells no limit, and is mostly chance.
 SMALLEST = 0.01
+# The same for what a process does at its first call; a part of that call's own time is chance.
+SMALLEST_START, CHANCE = 1.0, 0.25
 # An older figure stands while the new one is within this factor of it: it would change with every freeze.
 KEPT_FACTOR = 1.5
 
@@ -53,6 +57,22 @@ class Timed:
     workloads: float
 
 
+NO_TIME = Timed(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Times:
+    """What was measured of several works.
+
+    Attributes:
+        start: What the first call in the process took longer than the same call later.
+        works: Each work by its name.
+    """
+
+    start: Timed
+    works: Mapping[str, Timed]
+
+
 def time_side_by_side(
     works: Mapping[str, Work],
     *,
@@ -60,11 +80,11 @@ def time_side_by_side(
     unit: Clock = workload.measure,
     rounds: int = ROUNDS,
     long_seconds: float = LONG_SECONDS,
-) -> dict[str, Timed]:
+) -> Times:
     """Time each piece of work by turns with the workload, several times.
 
     What slows a machine down for a while slows both: the ratio is taken within each round, against the
-    workloads just before and just after, and the median over the rounds counts.
+    workloads just before and just after, and the median over the rounds counts, of two the lower one.
 
     Args:
         works: What is timed, by name.
@@ -91,17 +111,23 @@ def time_side_by_side(
                     seconds[one].append(took)
                     ratios[one].append(2 * took / (before + after))
                 before, group = after, {}
-    return {name: Timed(statistics.median(seconds[name]), statistics.median(ratios[name])) for name in works}
+    low = statistics.median_low
+    found = {name: Timed(low(seconds[name]), low(ratios[name])) for name in works}
+    first = next(iter(works))
+    longer = Timed(seconds[first][0] - found[first].seconds, ratios[first][0] - found[first].workloads)
+    by_chance = longer.workloads <= max(0.0, CHANCE * found[first].workloads) or longer.seconds <= 0
+    return Times(NO_TIME if by_chance else longer, found)
 
 
-def steady(before: float | None, workloads: float) -> float:
+def steady(before: float | None, workloads: float, least: float = SMALLEST) -> float:
     """The figure that is frozen: the older one while it is about right, else the new one, rounded up.
 
     Args:
         before: What was frozen earlier, if anything.
         workloads: What was measured now.
+        least: What counts as the smallest.
     """
-    now = two_digits_up(max(workloads, SMALLEST))
+    now = two_digits_up(max(workloads, least))
     if before is not None and now <= KEPT_FACTOR * before and before <= KEPT_FACTOR * now:
         return before
     return now
@@ -109,13 +135,13 @@ def steady(before: float | None, workloads: float) -> float:
 
 def time_reference(
     source: ExerciseSource, batches: Mapping[str, list[Descriptor]], *, rounds: int = ROUNDS
-) -> dict[str, Timed]:
+) -> Times:
     """The reference timed on the calls of each case, by the case's id.
 
     Args:
         source: The exercise.
         batches: The members of its random batches.
-        rounds: How often, at most.
+        rounds: How often, at most; one tells nothing of the first call.
 
     Raises:
         ExerciseError: The reference fails on a case.
@@ -145,25 +171,26 @@ def time_reference(
             place = source.root / "cases" / source.name / "exercise.yaml"
             raise ExerciseError([Problem(str(place), 0, "limits.times_reference", message)])
         found = json.loads(out.read_text("utf-8"))
-    return {name: Timed(**timed) for name, timed in found.items()}
+    works = {name: Timed(**timed) for name, timed in found["works"].items()}
+    return Times(Timed(**found["start"]), works)
 
 
-def with_times(
-    measured: Mapping[str, Measured], before: Mapping[str, Measured], timed: Mapping[str, Timed]
-) -> dict[str, Measured]:
-    """What was measured of each case, with the reference's time beside it.
+def with_times(frozen: Frozen, before: Frozen | None, times: Times) -> Frozen:
+    """What is frozen, with the reference's times.
 
     Args:
-        measured: Of each case, without a time.
+        frozen: What an author's run found, without times.
         before: What an earlier run froze; a time in it stands where the case's inputs are the same.
-        timed: What the reference needs now.
+        times: What the reference needs now.
     """
-    found = {}
-    for name, one in measured.items():
-        old = before.get(name)
+    cases = {}
+    for name, one in frozen.cases.items():
+        old = before.cases.get(name) if before is not None else None
         kept = old.reference_time if old is not None and old.inputs == one.inputs else None
-        found[name] = replace(one, reference_time=steady(kept, timed[name].workloads))
-    return found
+        cases[name] = replace(one, reference_time=steady(kept, times.works[name].workloads))
+    earlier = before.reference_start if before is not None else None
+    start = steady(earlier, times.start.workloads, SMALLEST_START)
+    return replace(frozen, cases=cases, reference_start=start)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -179,7 +206,7 @@ def main(arguments: Sequence[str]) -> None:
 
     works = {placed.case.id: work(placed) for placed in source.cases(batches)}
     timed = time_side_by_side(works, rounds=task["rounds"])
-    Path(arguments[0]).write_text(json.dumps({name: asdict(t) for name, t in timed.items()}), "utf-8")
+    Path(arguments[0]).write_text(json.dumps(asdict(timed)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -297,16 +297,18 @@ class Validator:
     def _time_limits(self, *, fast: bool) -> TimeLimits | None:
         """The limits leave room for whoever is slower than the reference."""
         allowed = allowed_here(self.pack)
-        seconds = self.seconds
+        seconds, start = self.seconds, 0.0
         follow = self.source.exercise.limits.times_reference is not None
         if follow or tight(self.pack, allowed, seconds):
             # Once in passing, with as many threads as there are cores, is no measurement.
             self.progress("how long the reference takes")
-            timed = time_reference(self.source, self.frozen.batches, rounds=1 if fast else LEAST_ROUNDS)
-            seconds = {name: one.seconds for name, one in timed.items()}
-        for need in tight(self.pack, allowed, seconds):
+            rounds = LEAST_ROUNDS - 1 if fast else LEAST_ROUNDS
+            times = time_reference(self.source, self.frozen.batches, rounds=rounds)
+            seconds = {name: one.seconds for name, one in times.works.items()}
+            start = times.start.seconds
+        for need in tight(self.pack, allowed, seconds, start):
             self.weak_exercise("time_limit_tight", str(need), "limits", need.key)
-        return figures(self.pack, allowed, seconds, workload.seconds()) if follow else None
+        return figures(self.pack, allowed, seconds, start, workload.seconds()) if follow else None
 
     def _crosscheck(self, assembled: AssembledCase, answers: Sequence[Array]) -> None:
         other = load_entry(self.folder, "crosscheck", self.source.exercise.entry)

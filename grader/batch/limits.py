@@ -47,10 +47,17 @@ def allowed_here(pack: Pack) -> Allowed:
     if not times:
         return Allowed(limits, {})
     workload_s = workload.seconds()
+    start = float(pack.exercise.limits.get("reference_start", 0.0))
     needed = {phase: pack.reference_times(phase) for phase in pack.blocks}
+    # Any call may be the first in its process.
     steps = {
-        phase: tuple([larger(limits.seconds_per_call, times, time * workload_s) for time in needed[phase]])
+        phase: tuple(
+            [
+                larger(limits.seconds_per_call, times, (time + start) * workload_s if time else 0.0)
+                for time in needed[phase]
+            ]
+        )
         for phase in needed
     }
-    together = larger(limits.seconds, times, workload_s * sum(map(sum, needed.values())))
+    together = larger(limits.seconds, times, workload_s * (start + sum(map(sum, needed.values()))))
     return Allowed(replace(limits, seconds=together.seconds, times_reference=together.times), steps)

@@ -162,7 +162,7 @@ def build_pack(
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
-    exercise = _pack_exercise(source, student=student)
+    exercise = _pack_exercise(source, frozen, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
     follow = _follow_up(source, frozen, entry)
     return packs.dump(
@@ -272,8 +272,11 @@ def _grading(source: ExerciseSource, *, student: bool) -> dict[str, Any]:
     return grading.model_dump(exclude_none=True)
 
 
-def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
+def _pack_exercise(source: ExerciseSource, frozen: Frozen, *, student: bool) -> PackExercise:
     exercise = source.exercise
+    limits = exercise.limits.model_dump(exclude_none=True)
+    if exercise.limits.times_reference is not None:
+        limits["reference_start"] = frozen.reference_start
     return PackExercise(
         name=source.name,
         title=exercise.title,
@@ -281,7 +284,7 @@ def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
         packages=tuple(exercise.packages),
         parameters=tuple(exercise.parameters),
         dtypes=tuple(exercise.returns.dtype),
-        limits=exercise.limits.model_dump(exclude_none=True),
+        limits=limits,
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
         grading=_grading(source, student=student),

@@ -70,6 +70,8 @@ class Frozen:
         search: What counterexamples and ladder were searched with; empty where they were not.
         counterexamples: The smallest input that tells a known mistake, by the mistake's id.
         ladder: Inputs of growing size that tell many mistakes.
+        reference_start: What the reference's first call in a process takes longer than later ones, in
+            workloads; None where no limit hangs on it.
     """
 
     sources: str
@@ -78,11 +80,13 @@ class Frozen:
     search: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     ladder: Sequence[Counterexample] = ()
+    reference_start: float | None = None
 
     @property
     def timed(self) -> bool:
         """Whether the reference's time is known on every case."""
-        return all(measured.reference_time is not None for measured in self.cases.values())
+        times = [measured.reference_time for measured in self.cases.values()]
+        return self.reference_start is not None and None not in times
 
     def dumps(self) -> str:
         """Canonical JSON text, one case or input a line so that a review shows what changed."""
@@ -100,7 +104,10 @@ class Frozen:
             f"{line(name)}: {line({k: v for k, v in asdict(m).items() if v is not None})}"
             for name, m in sorted(self.cases.items())
         ]
-        out += [",\n".join(rows), "},", f'"search": {line(self.search)},', '"counterexamples": {']
+        out += [",\n".join(rows), "},"]
+        if self.reference_start is not None:
+            out.append(f'"reference_start": {line(self.reference_start)},')
+        out += [f'"search": {line(self.search)},', '"counterexamples": {']
 
         def input_line(example: Counterexample) -> str:
             # Not sorted: arguments stand in the order of the parameters.
@@ -129,6 +136,7 @@ def load(path: Path, shown_as: str) -> Frozen | None:
             search=data.get("search", ""),
             counterexamples={k: written.from_plain(k, e) for k, e in data.get("counterexamples", {}).items()},
             ladder=[written.from_plain("", e) for e in data.get("ladder", [])],
+            reference_start=data.get("reference_start"),
         )
     except FileNotFoundError:
         return None

@@ -96,7 +96,8 @@ class PackExercise:
 
     ``grading`` holds what a course makes of the points: gates, late work and rounding; and ``weights`` as its
     author wrote them. The cases' points are weighted already. A student's pack names no hidden case there,
-    and no group of hidden cases alone.
+    and no group of hidden cases alone. ``limits`` that follow the reference have ``reference_start`` beside
+    ``times_reference``: what the reference's first call in a process takes longer, in workloads.
     """
 
     name: str

@@ -15,5 +15,6 @@ def time_lines(limits: TimeLimits) -> list[str]:
 
 
 def _limit(limit: TimeLimit) -> str:
-    why = f"{limit.times:g} times the reference's" if limit.times else "as stated; the reference takes"
-    return f"{limit.allowed_s:.4g} s, {why} {limit.needed_s:.2g} s ({limit.workloads:.4g} workloads)"
+    frozen = f"{limit.workloads:.4g} workloads"
+    why = f"{limit.times:g} times {frozen}" if limit.times else f"as stated ({frozen} are frozen)"
+    return f"{limit.allowed_s:.4g} s, {why}; the reference takes {limit.needed_s:.2g} s"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,16 @@ from support.small import MODEL, freeze_exercise, load_source, write_exercise
 
 from grader.authoring import freeze as freezing
 from grader.authoring import timing
-from grader.authoring.timing import KEPT_FACTOR, SMALLEST, Timed, steady, time_side_by_side, with_times
+from grader.authoring.timing import (
+    KEPT_FACTOR,
+    SMALLEST,
+    SMALLEST_START,
+    Timed,
+    Times,
+    steady,
+    time_side_by_side,
+    with_times,
+)
 from grader.errors import ExerciseError
 from grader.exercise.frozen import Frozen, Measured
 
@@ -29,6 +40,7 @@ class Machine:
 
     def __init__(self, slowness: Callable[[float], float] = lambda now: 1.0) -> None:
         self.now = 0.0
+        self.start = Timed(0.0, 0.0)
         self.slowness = slowness
 
     def work(self, seconds: float) -> Callable[[], None]:
@@ -48,7 +60,9 @@ class Machine:
     def timed(self, rounds: int = 7, **seconds: float) -> dict[str, Timed]:
         """Works of so many seconds, timed side by side."""
         works = {name: self.work(one) for name, one in seconds.items()}
-        return time_side_by_side(works, clock=lambda: self.now, unit=self.unit, rounds=rounds)
+        times = time_side_by_side(works, clock=lambda: self.now, unit=self.unit, rounds=rounds)
+        self.start = times.start
+        return dict(times.works)
 
 
 @given(slowness=st.floats(0.01, 100), a=st.floats(1e-4, 20), b=st.floats(1e-4, 20))
@@ -114,16 +128,46 @@ def test_an_older_figure_stands_while_it_is_about_right(before: float, factor: f
 
 
 def test_a_time_stands_for_the_inputs_that_it_was_taken_on() -> None:
-    measured = {"same": Measured("1", noise=0.5), "other": Measured("2"), "new": Measured("3")}
-    before = {"same": Measured("1", reference_time=10.0), "other": Measured("0", reference_time=10.0)}
-    timed = dict.fromkeys(measured, Timed(1.0, 11.2))
-    found = with_times(measured, before, timed)
-    assert {name: one.reference_time for name, one in found.items()} == {
-        "same": 10.0,
-        "other": 12.0,
-        "new": 12.0,
-    }
-    assert found["same"].noise == 0.5
+    def frozen(start: float | None = None, **cases: Measured) -> Frozen:
+        return Frozen("", {}, cases, reference_start=start)
+
+    now = frozen(same=Measured("1", noise=0.5), other=Measured("2"), new=Measured("3"))
+    before = frozen(40.0, same=Measured("1", reference_time=10.0), other=Measured("0", reference_time=10.0))
+    times = Times(Timed(1.0, 44.0), dict.fromkeys(now.cases, Timed(1.0, 11.2)))
+    found = with_times(now, before, times)
+    assert [(name, one.reference_time) for name, one in found.cases.items()] == [
+        ("same", 10.0),
+        ("other", 12.0),
+        ("new", 12.0),
+    ]
+    assert found.cases["same"].noise == 0.5 and found.reference_start == 40.0
+    assert with_times(now, None, times).reference_start == 44.0
+    nothing = replace(times, start=Timed(0.0, 0.0))
+    assert with_times(now, None, nothing).reference_start == SMALLEST_START
+
+
+def test_what_the_first_call_takes_longer_is_told_apart() -> None:
+    for rounds in (2, 3, 7):
+        machine = Machine()
+        first = itertools.chain([8.0], itertools.repeat(0.0))
+
+        def work(machine: Machine = machine, first: Any = first) -> None:
+            machine.now += 0.5 + next(first)
+
+        works = {"a": work, "b": machine.work(2.0)}
+        times = time_side_by_side(works, clock=lambda m=machine: m.now, unit=machine.unit, rounds=rounds)  # type: ignore[misc]
+        assert times.works["a"].workloads == pytest.approx(5)
+        assert times.works["b"].workloads == pytest.approx(20)
+        assert times.start.seconds == pytest.approx(8) and times.start.workloads == pytest.approx(80)
+
+
+@given(slower=st.floats(0.5, 1.2))
+def test_a_first_call_that_was_slower_by_chance_is_no_start(slower: float) -> None:
+    machine = Machine()
+    slowness = itertools.chain([1.0, slower], itertools.repeat(1.0))
+    machine.slowness = lambda now: next(slowness)
+    machine.timed(a=0.7)
+    assert machine.start == Timed(0.0, 0.0)
 
 
 # --- the reference itself ---------------------------------------------------------------------------
@@ -142,8 +186,8 @@ ONE_THREAD = MODEL.replace(
 def test_the_reference_is_timed_on_every_case_in_one_thread(root: Path, frozen: Frozen) -> None:
     (root / "reference" / "row_scale" / "model.py").write_text(ONE_THREAD)
     found = timing.time_reference(load_source(root), frozen.batches, rounds=1)
-    assert list(found) == [p.case.id for p in load_source(root).cases(frozen.batches)]
-    assert all(one.seconds >= 0 and one.workloads >= 0 for one in found.values())
+    assert list(found.works) == [p.case.id for p in load_source(root).cases(frozen.batches)]
+    assert all(one.seconds >= 0 and one.workloads >= 0 for one in (found.start, *found.works.values()))
 
 
 def test_a_reference_that_can_not_be_timed_is_told_in_a_sentence(root: Path, frozen: Frozen) -> None:
@@ -160,9 +204,10 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """What the reference takes in workloads: ``every`` for every case."""
     found = {"every": 30.2}
 
-    def measure(source: object, batches: object, **named: object) -> dict[str, Timed]:
+    def measure(source: object, batches: object, **named: object) -> Times:
         cases = load_source(Path(source.root)).cases(batches)  # type: ignore[attr-defined, arg-type]
-        return {placed.case.id: Timed(1.0, found["every"]) for placed in cases}
+        works = {placed.case.id: Timed(1.0, found["every"]) for placed in cases}
+        return Times(Timed(0.1, found["every"] / 10), works)
 
     monkeypatch.setattr(freezing, "time_reference", measure)
     return found
@@ -172,6 +217,7 @@ def test_freezing_keeps_the_times_where_limits_follow_them(tmp_path: Path, times
     write_exercise(tmp_path, exercise=FOLLOWS)
     frozen = freeze_exercise(tmp_path)
     assert {one.reference_time for one in frozen.cases.values()} == {31.0} and frozen.timed
+    assert frozen.reference_start == 3.1
     text = load_source(tmp_path).frozen_path.read_text()
     times["every"] = 40.0
     freeze_exercise(tmp_path)
@@ -186,7 +232,7 @@ def test_freezing_measures_no_time_where_no_limit_follows_it(
     monkeypatch.setattr(freezing, "time_reference", lambda *given, **named: 1 / 0)
     write_exercise(tmp_path)
     assert freeze_exercise(tmp_path).dumps() == frozen.dumps()
-    assert "reference_time" not in frozen.dumps() and not frozen.timed
+    assert "reference_" not in frozen.dumps() and not frozen.timed
 
 
 def test_limits_that_follow_need_times(root: Path) -> None:

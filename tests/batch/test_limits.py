@@ -27,10 +27,11 @@ STATED = {"seconds_per_call": 0.5, "seconds": 4, "memory": "256 MiB", "output": 
 TIMES = {"ones_row": 1.0, "large_rows": 40.0, "row_alone": 3.0, "x_matters": 20.0}
 
 
-def timed(pack: Pack, times: float = 10.0) -> Pack:
+def timed(pack: Pack, times: float = 10.0, start: float = 0.0) -> Pack:
     """A pack whose limits follow a reference of these times, as it comes out of its file."""
     cases = [replace(case, reference_time=TIMES.get(case.id, 0.01)) for case in pack.cases]
     limits = {**pack.exercise.limits, "seconds_per_call": 0.5, "seconds": 4.0, "times_reference": times}
+    limits["reference_start"] = start
     data = packs.dump(
         replace(pack.exercise, limits=limits),
         cases,
@@ -67,6 +68,16 @@ def test_each_step_may_take_a_multiple_of_its_case(pack: Pack, speed: list[float
     # Both calls of a case count: 1 + 40 + 2 × 3 + 2 × 20 and a little.
     assert (allowed.limits.seconds, allowed.limits.times_reference) == (88.0, 10.0)
     assert allowed.limits.memory == 256 << 20
+
+
+def test_any_call_may_be_the_first_of_its_process(pack: Pack, speed: list[float]) -> None:
+    made = timed(pack, start=5.0)
+    allowed = allowed_here(made)
+    assert (
+        Allowance(45.0, 10.0) in allowed.steps["public"] and Allowance(6.0, 10.0) in allowed.steps["public"]
+    )
+    assert allowed.limits.seconds == 93.0
+    assert made.execution_digest != timed(pack).execution_digest
 
 
 def test_a_slow_machine_gives_more_and_a_fast_one_never_less_than_is_stated(

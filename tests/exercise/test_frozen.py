@@ -69,6 +69,7 @@ frozen_records = st.builds(
         lambda ids: st.fixed_dictionaries({name: examples(name) for name in ids})
     ),
     ladder=st.lists(examples(""), max_size=3),
+    reference_start=figures,
 )
 
 
