@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grader.commands.shared import console
@@ -35,7 +35,7 @@ class Waiting:
         self._begin = self._told = now()
         self._live: Live | None = None
 
-    @contextmanager
+    @contextlib.contextmanager
     def during(self, number: int = 1, total: int = 1) -> Iterator[None]:
         """While a submission runs: which one of how many it is."""
         self._before = f"submission {number} of {total}, " if total > 1 else ""
@@ -46,17 +46,23 @@ class Waiting:
         finally:
             live, self._live = self._live, None
             if live is not None:
-                live.stop()
+                with contextlib.suppress(OSError):
+                    live.stop()
 
     def update(self, standing: Standing) -> None:
-        """Show where the submission stands."""
+        """Show where the submission stands; a terminal that is gone is nobody who waits."""
         now = self._now()
         if not self._shown or now - self._begin < PATIENCE_S or now - self._told < REFRESH_S:
             return
         self._told = now
+        try:
+            self._show(self._before + told(standing))
+        except OSError:
+            self._shown = False
+
+    def _show(self, line: str) -> None:
         from rich.text import Text
 
-        line = self._before + told(standing)
         if self._live is None:
             self._live, self._line = self._start(), ""
         if self._live is not None and line != self._line:

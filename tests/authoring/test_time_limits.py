@@ -151,5 +151,7 @@ def test_a_reference_that_became_slower_since_is_a_weakness(validated: Any) -> N
 @pytest.mark.slow
 def test_a_whole_validation_times_several_rounds(validated: Any) -> None:
     limits = {"seconds_per_call": 5, "seconds": 60, "times_reference": 10}
-    _, reference = validated(limits, {"large_rows": 1.0}, fast=False)
+    validation, reference = validated(limits, {"large_rows": 1.0}, fast=False)
     assert reference.asked == [3]
+    codes = {weakness.code for weakness in validation.weaknesses}
+    assert not codes & {"time_limit_tight", "student_pack_reveals", "pack_not_reproducible"}

@@ -165,6 +165,26 @@ def test_an_interrupt_leaves_no_line_behind(terminal: Console) -> None:
     assert written(terminal).endswith("\x1b[2K")
 
 
+class Gone(io.StringIO):
+    """A terminal that was closed."""
+
+    def write(self, text: str) -> int:
+        raise OSError(5, "Input/output error")
+
+    flush = write  # type: ignore[assignment]
+
+
+def test_a_terminal_that_is_gone_costs_the_submission_nothing(terminal: Console) -> None:
+    terminal.file = Gone()
+    times = Times()
+    waiting = Waiting(now=times)
+    for _ in range(2):
+        with waiting.during():
+            for _ in range(3):
+                times.now += PATIENCE_S
+                waiting.update(Standing(1, 9, "falls", 0.0))
+
+
 @pytest.mark.parametrize(
     ("standing", "words"),
     [
