@@ -23,7 +23,9 @@ COMMANDS = (
     "adjust",
     "export",
     "gradescope-bundle",
+    "new",
     "validate",
+    "demo",
     "pack",
     "release",
     "schema",
@@ -394,6 +396,24 @@ def build_parser() -> Parser:
         help="run submissions also where nothing keeps them from the pack and the results",
     )
 
+    begun = _command(
+        added,
+        "new",
+        _lazily("new", "new"),
+        "Write a new exercise: a small one that is complete, to be changed into yours.",
+        "Nothing is written over. Its cases are drawn and measured where the author extra is installed.",
+    )
+    begun.add_argument("name", metavar="NAME", help="the exercise, and the function that students write")
+    begun.add_argument("--title", default="", metavar="TEXT", help="its title (default: made from the name)")
+    begun.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help="folder that holds cases/ and reference/, or a new one (default: GRADER_ROOT, the nearest such "
+        "folder around, or the current folder)",
+    )
+    _quiet(begun, "warnings and faults only")
+
     proof = _command(
         added,
         "validate",
@@ -414,6 +434,27 @@ def build_parser() -> Parser:
     _output(proof, "github: annotations at the lines at fault, and the job's summary (default: text)")
     _quiet(proof, "a line for each weakness, and nothing when there is none")
     proof.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
+
+    seen = _command(
+        added,
+        "demo",
+        _lazily("demo", "demo"),
+        "Show an exercise's reference at work: what it gives, and what happens on the way.",
+        "The examples are those of reference/NAME/demo.py; without that file they are made from public "
+        "cases. Status 0; 2: the exercise or its demo.py is at fault.",
+    )
+    seen.add_argument("name", nargs="?", metavar="NAME", help="exercise (default: the only one)")
+    _root(seen)
+    seen.add_argument(
+        "--example",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="show this example only; may be repeated",
+    )
+    seen.add_argument("--html", type=Path, metavar="FILE", help="write the examples as a page")
+    _json(seen)
+    _quiet(seen, "warnings and faults only")
 
     bundle = _command(
         added,

@@ -98,6 +98,8 @@ def _print_fault_json(message: str, problems: list[Problem]) -> None:
         shared.print_json({"schema": documents.INTAKE, **nothing, "error": message})
     elif command == "explain":
         shared.print_json({"schema": documents.EXPLANATION, "topics": [], "error": message})
+    elif command == "demo":
+        shared.print_json({"schema": documents.DEMONSTRATION, "examples": [], "error": message})
     elif command == "validate":
         rows = [{"code": "exercise_fault", **vars(p)} for p in problems]
         if not rows:

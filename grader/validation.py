@@ -231,6 +231,25 @@ class CaseMargin:
 
 
 @dataclass(frozen=True)
+class StatisticalTest:
+    """A test of random behaviour: its size, its level and its power.
+
+    Attributes:
+        case: The case's id.
+        test: ``binomial`` or ``multinomial``.
+        trials: How many trials the reference's answers gave.
+        level: The chance that a right submission fails it.
+        power: The chance that it rejects what the author says it has to tell.
+    """
+
+    case: str
+    test: str
+    trials: int
+    level: float
+    power: float
+
+
+@dataclass(frozen=True)
 class Validation:
     """What was found about an exercise; ``sound`` when there is no weakness.
 
@@ -241,7 +260,7 @@ class Validation:
         matrix: Kills of the known mistakes and the worked wrong submissions.
         fast: Mutants and worked submissions were left out.
         library: How many known mistakes there are; of these ``small`` are meant to stay inside rounding.
-        mutants, survivors, public, smallest_set, margins: See their classes.
+        mutants, survivors, public, smallest_set, margins, statistics: See their classes.
         indistinguishable: Groups of mistakes that no case tells apart.
         title: The exercise's.
         clauses: Title of each clause, in the statement's order.
@@ -262,6 +281,7 @@ class Validation:
     smallest_set: CaseSet = field(default_factory=CaseSet)
     indistinguishable: tuple[tuple[str, ...], ...] = ()
     margins: tuple[CaseMargin, ...] = ()
+    statistics: tuple[StatisticalTest, ...] = ()
     title: str = ""
     clauses: Mapping[str, str] = field(default_factory=dict)
     suite: tuple[CaseInfo, ...] = ()
@@ -294,6 +314,7 @@ class Validation:
             "smallest_set": self.smallest_set.to_dict(),
             "indistinguishable": [list(group) for group in self.indistinguishable],
             "margins": [asdict(m) for m in self.margins],
+            "statistics": [asdict(s) for s in self.statistics],
             "clauses": dict(self.clauses),
             "suite": [asdict(c) for c in self.suite],
             "mistakes": [asdict(m) for m in self.mistakes],

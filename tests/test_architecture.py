@@ -46,6 +46,7 @@ SHARED = {
     "people",
     "positions",
     "result",
+    "demonstration",
     "documents",
     "summary",
     "validation",

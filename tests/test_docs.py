@@ -90,6 +90,19 @@ def test_the_policy_that_docs_show_bans_what_it_says(tmp_path: Path) -> None:
     assert (violation["rule"], violation["line"], record["score"]) == ("mean", 2, 0.0)
 
 
+def test_the_demonstration_that_docs_show_is_one(tmp_path: Path) -> None:
+    write_example(tmp_path)
+    page = (ROOT / "docs" / "exercise.md").read_text("utf-8")
+    (text,) = re.findall(r"^```python\n(from grader\.demonstration.*?)^```$", page, re.M | re.S)
+    made_from_cases = json.loads(run(tmp_path, "demo", "row_mean", "--json").stdout)
+    assert [e["id"] for e in made_from_cases["examples"]] == ["two_rows", "influence"]
+    (tmp_path / "reference" / "row_mean" / "demo.py").write_text(text, "utf-8")
+    shown = run(tmp_path, "demo", "row_mean", "--json")
+    (example,) = json.loads(shown.stdout)["examples"]
+    assert example["vectors"][0]["values"] == [3.0, 4.0] and shown.stderr == ""
+    assert example["metrics"][0]["value"] == 0.0
+
+
 def test_the_pattern_that_docs_show_is_one() -> None:
     page = (ROOT / "docs" / "exercise.md").read_text("utf-8")
     (text,) = re.findall(r"^```pattern\n(.*?)^```$", page, re.M | re.S)

@@ -113,6 +113,18 @@ def test_a_student_checks_a_solution_with_the_wheel_alone(wheel: Path, tmp_path:
     assert "All visible checks passed; hidden checks were not run here." in " ".join(done.stdout.split())
 
 
+def test_an_author_begins_a_new_exercise_with_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    home = tmp_path / "home"
+    home.mkdir()
+    installed = str(tmp_path / "installed")
+    for words in (["new", "unit_rows"], ["validate", "unit_rows"]):
+        done = grader(*words, cwd=home, PYTHONPATH=installed)
+        assert done.status == 0, done.out + done.err
+    assert (home / "cases" / "unit_rows" / "statement.md").is_file()
+
+
 @pytest.fixture
 def handed_out(wheel: Path, tmp_path: Path) -> Path:
     """The hand-out of mlm_forward with the wheel in it, where nothing else is; the wheel is installed."""

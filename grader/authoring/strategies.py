@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grader.errors import ExerciseError, Problem, ToolMissingError
+from grader.exercise.cache import cache_folder
 from grader.exercise.expressions import evaluate, names
 from grader.exercise.frozen import Descriptor
 from grader.exercise.models import Exercise, RandomBatch, RandomCases
@@ -90,6 +92,8 @@ def draw_batch(exercise: Exercise, entry: Entry, *, spares: int = 0) -> list[Des
     Raises:
         ExerciseError: The ranges and constraints leave nothing to draw.
     """
+    # What Hypothesis keeps goes into no folder of the author's.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(cache_folder() / "hypothesis"))
     try:
         from hypothesis import HealthCheck, Phase, given, seed, settings
         from hypothesis.errors import Unsatisfiable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,7 @@ from grader.exercise.answers import answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.build import RightAnswer, build_pack, call_reference
 from grader.exercise.cached import cached_pack
+from grader.exercise.claims import ClaimError
 from grader.exercise.expressions import evaluate
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
 from grader.exercise.models import Relation
@@ -53,7 +55,9 @@ from grader.handout.starter import starter
 from grader.handout.statement import read_statement, statement_path
 from grader.intake.collect import collect
 from grader.judge.cases import judge_case
+from grader.judge.properties import Counted, count, power_of
 from grader.judge.scoring import rounded
+from grader.judge.statistics import trials_needed
 from grader.outcomes import StepOutcome
 from grader.validation import (
     CaseInfo,
@@ -62,6 +66,7 @@ from grader.validation import (
     MistakeInfo,
     MutantTally,
     PublicShare,
+    StatisticalTest,
     Survivor,
     Validation,
     Weakness,
@@ -70,6 +75,9 @@ from grader.validation import (
 CROSSCHECK = 1e-12
 TRIVIAL_SHARE = 0.02
 PUBLIC_SHARE = 0.9
+# What a statistical test has to reach, and by how much the reference itself may be off.
+POWER = 0.999
+IMPROBABLE = 1e-4
 
 Array = NDArray[Any]
 
@@ -94,6 +102,7 @@ class Validator:
         self.library = load_misconceptions(self.folder, list(source.exercise.clauses))
         self.weaknesses: list[Weakness] = []
         self.worked_mistakes: list[MistakeInfo] = []
+        self.statistics: list[StatisticalTest] = []
 
     pack: Pack
 
@@ -198,6 +207,7 @@ class Validator:
             smallest_set=smallest_set(_kills(matrix, tried), matrix.cases),
             indistinguishable=indistinguishable(self.pack, [trials[m.id] for m in self._mistakes()]),
             margins=margins,
+            statistics=tuple(self.statistics),
             title=self.source.exercise.title,
             clauses={name: clause.title for name, clause in self.source.exercise.clauses.items()},
             suite=tuple(
@@ -292,6 +302,8 @@ class Validator:
             if judgement.verdict != "passed":
                 told = f" in {dtype}" if len(given) > 1 else ""
                 self.weak("reference_fails", f"the reference{told}: {judgement.message}", case.id)
+        if case.check == "statistic":
+            self._statistic(case, [one.outcome for one in right])
         self._crosscheck(assembled, case, right)
         measured = self.frozen.cases[case.id]
         if case.tolerance is not None and measured.noise is not None and case.tolerance < 2 * measured.noise:
@@ -309,6 +321,27 @@ class Validator:
             if judge_case(self.pack, tightened, outcomes, {}).verdict != "passed":
                 message = f"the reference changes by less than {FACTOR:g} × at_least"
                 self.weak("relation_margin", message, case.id, "check", "at_least")
+
+    def _statistic(self, case: PackCase, outcomes: Sequence[StepOutcome]) -> None:
+        """A statistical test tells what it has to tell, and the reference is nowhere near failing it."""
+        log_level = float(case.options["log_level"])
+        try:
+            counted = count(self.pack, case, outcomes)
+            power = power_of(counted, log_level)
+        except (ClaimError, ValueError) as error:
+            self.weak("statistic_fails", str(error), case.id, "check")
+            return
+        test = str(case.options["statistic"])
+        self.statistics.append(
+            StatisticalTest(case.id, test, counted.trials, math.exp(log_level), round(power, 6))
+        )
+        if power < POWER:
+            needed = _advice(counted, log_level)
+            message = f"its power against {case.options['against']} is {power:.4g}; {POWER} is wanted"
+            self.weak("statistic_without_power", f"{message}{needed}", case.id, "check", "calls")
+        if counted.log_p < math.log(IMPROBABLE):
+            message = f"the reference does what chance does once in {math.exp(-counted.log_p):.0f} times"
+            self.weak("reference_improbable", f"{message}: {counted.words}", case.id, "check")
 
     def _crosscheck(self, assembled: AssembledCase, case: PackCase, right: Sequence[RightAnswer]) -> None:
         """The cross-check gives what the reference gives; where chance decides, what the case asks for."""
@@ -567,6 +600,17 @@ class Validator:
                 )
             )
         return tuple(margins)
+
+
+def _advice(counted: Counted, log_level: float) -> str:
+    """How many trials would give a test its power, where that can be told."""
+    if isinstance(counted.expected, list) or isinstance(counted.against, list):
+        return ""
+    try:
+        trials = trials_needed(counted.expected, counted.against, log_level, POWER)
+    except ValueError:
+        return ""
+    return f"; it takes {trials:,} trials, now there are {counted.trials:,}"
 
 
 def loose_arguments(source: ExerciseSource, call: str) -> frozenset[str]:

@@ -337,7 +337,12 @@ class Runner:
         if self._analyst is None:
             self._analyst = Analyst(self.start("numpy"), self._limits.memory)
         return self._analyst.analyze(
-            program.source, program.filename, program.entries[0], program.parts, program.module
+            program.source,
+            program.filename,
+            program.entries if len(program.entries) > 1 else program.entries[0],
+            program.parts,
+            program.module,
+            driven=bool(program.driver),
         )
 
     def _with_findings(self, execution: Execution) -> Mapping[str, Any] | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.commands.shared import LESS_THAN_FULL, OK, console, print_json
+from grader.commands.shared import LESS_THAN_FULL, OK, console, print_json, require_writable
 from grader.errors import ExerciseError, GraderError, Problem
 from grader.exercise.near import did_you_mean
 
@@ -71,7 +71,7 @@ def _named_exercise(chosen: argparse.Namespace) -> Path:
     from grader.exercise.roots import exercise_folder, require_root
 
     if chosen.html is not None:
-        _require_writable(chosen.html)
+        require_writable(chosen.html)
     return exercise_folder(require_root(chosen.root), chosen.name)
 
 
@@ -105,14 +105,6 @@ def _write_page(page: Path | None, validation: Validation) -> None:
         page.write_text(validation_page(validation), "utf-8")
     except OSError as error:
         raise GraderError(f"{page} can't be written: {error.strerror}") from None
-
-
-def _require_writable(page: Path) -> None:
-    """Raise GraderError where a page can't be written for a reason that shows before a minute of work."""
-    if page.is_dir():
-        raise GraderError(f"{page} is a folder; name a file for --html")
-    if not page.parent.is_dir():
-        raise GraderError(f"{page} can't be written: there is no folder {page.parent}")
 
 
 def pack(chosen: argparse.Namespace) -> int:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from grader.errors import GraderError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +46,14 @@ def print_json(value: Any) -> None:
     json_written = True
     # Escapes for everything beyond ASCII: right under every locale.
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+
+
+def require_writable(page: Path) -> None:
+    """Raise GraderError where a page can't be written for a reason that shows before it is made."""
+    if page.is_dir():
+        raise GraderError(f"{page} is a folder; name a file for --html")
+    if not page.parent.is_dir():
+        raise GraderError(f"{page} can't be written: there is no folder {page.parent}")
 
 
 def check_command(chosen: argparse.Namespace, file: str) -> list[str]:

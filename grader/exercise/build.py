@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,9 @@ from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic,
 from grader.exercise.pack import PackCall, PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.roots import reference_files
 from grader.exercise.source import ExerciseSource, case_ids, shown
-from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
+from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes, scales
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.written import written
 from grader.outcomes import StepOutcome
@@ -234,7 +235,9 @@ def build_pack(
                 "log_level": levels[case.id],
             }
         first = answers[0]
-        scale = float(np.max(np.abs(first.array), initial=0.0)) if first.array.size else 0.0
+        # Of an answer of several parts the largest of those that are no matter of equal or not.
+        magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)
+        scale = float(np.max(np.abs(magnitudes), initial=0.0))
         if check == "compare":
             expected[case.id] = first.array.astype(np.float64)
         leaves: tuple[Any, ...] = ()
@@ -269,6 +272,13 @@ def build_pack(
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
     exercise = _pack_exercise(source, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
+    if known.mistakes and frozen.patterns:
+        shown_cases = {case.id for case in cases}
+        patterns = {
+            name: tuple(case for case in failing if case in shown_cases)
+            for name, failing in frozen.patterns.items()
+        }
+        known = replace(known, patterns=patterns)
     follow = _follow_up(source, frozen, entries)
     return packs.dump(
         exercise, cases, blocks, expected, known, follow, student=student, sources=source.digest
@@ -348,7 +358,7 @@ def _known(
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})
-    texts = [path.read_bytes() for path in sorted(source.reference_folder.rglob("*.py"))]
+    texts = [path.read_bytes() for path in reference_files(source.reference_folder)]
     parts = [repr((name, p)).encode() for name, p in phases.items()] + [
         repr(source.exercise.model_copy(update={"grading": None})).encode(),
         repr(raising).encode(),

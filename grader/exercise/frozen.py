@@ -67,6 +67,7 @@ class Frozen:
         search: What counterexamples and ladder were searched with; empty where they were not.
         counterexamples: The smallest input that tells a known mistake, by the mistake's id.
         ladder: Inputs of growing size that tell many mistakes.
+        patterns: Ids of the cases that fail with a known mistake, by its id; where answers hang on chance.
     """
 
     sources: str
@@ -75,6 +76,7 @@ class Frozen:
     search: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     ladder: Sequence[Counterexample] = ()
+    patterns: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def dumps(self) -> str:
         """Canonical JSON text, one case or input a line so that a review shows what changed."""
@@ -99,7 +101,12 @@ class Frozen:
             return json.dumps(written.to_plain(example), separators=(",", ":"))
 
         rows = [f"{line(name)}: {input_line(e)}" for name, e in sorted(self.counterexamples.items())]
-        out += [",\n".join(rows), "},", '"ladder": [', ",\n".join(map(input_line, self.ladder)), "]", "}"]
+        out += [",\n".join(rows), "},", '"ladder": [', ",\n".join(map(input_line, self.ladder))]
+        if self.patterns:
+            rows = [f"{line(name)}: {line(list(cases))}" for name, cases in sorted(self.patterns.items())]
+            out += ["],", '"patterns": {', ",\n".join(rows), "}", "}"]
+        else:
+            out += ["]", "}"]
         return "\n".join(out) + "\n"
 
 
@@ -121,6 +128,7 @@ def load(path: Path, shown_as: str) -> Frozen | None:
             search=data.get("search", ""),
             counterexamples={k: written.from_plain(k, e) for k, e in data.get("counterexamples", {}).items()},
             ladder=[written.from_plain("", e) for e in data.get("ladder", [])],
+            patterns=data.get("patterns", {}),
         )
     except FileNotFoundError:
         return None

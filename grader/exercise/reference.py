@@ -42,17 +42,17 @@ def load_module(folder: Path, module: str) -> ModuleType:
     except ExerciseError:
         raise
     except GraderError as error:
-        raise ExerciseError.at(*_place(error, folder, path), str(error)) from None
+        raise ExerciseError.at(*place_of(error, folder, path), str(error)) from None
     except ModuleNotFoundError as error:
         extra = "; install mlm-grader[author]" if error.name in ("torch", "hypothesis") else ""
         message = f"{path} can't be imported: {error}{extra}"
-        raise ExerciseError.at(*_place(error, folder, path), message) from None
+        raise ExerciseError.at(*place_of(error, folder, path), message) from None
     except (Exception, SystemExit) as error:
         message = f"{path} can't be imported: {type(error).__name__}: {error}"
-        raise ExerciseError.at(*_place(error, folder, path), message) from error
+        raise ExerciseError.at(*place_of(error, folder, path), message) from error
 
 
-def _place(error: BaseException, folder: Path, path: Path) -> tuple[str, int]:
+def place_of(error: BaseException, folder: Path, path: Path) -> tuple[str, int]:
     """The author's line at which an import went wrong; ``path`` as a whole where there is none."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
         return error.filename, error.lineno or 0

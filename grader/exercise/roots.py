@@ -9,6 +9,8 @@ from grader.errors import GraderError
 from grader.exercise.near import did_you_mean
 
 DEFAULT_EXERCISE = "mlm_forward"
+# Shows the reference at work.
+DEMO = "demo.py"
 
 
 def find_root(given: Path | None = None) -> Path | None:
@@ -26,13 +28,15 @@ def find_root(given: Path | None = None) -> Path | None:
                     f"{said} is {root}, which has no folder cases/; name the folder that holds it"
                 )
             return root.resolve()
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if _is_root(folder):
-            return folder
     # An editable install works from any folder.
     checkout = Path(__file__).resolve().parents[2]
-    return checkout if _is_root(checkout) else None
+    return nearest_root() or (checkout if _is_root(checkout) else None)
+
+
+def nearest_root() -> Path | None:
+    """The current folder or the nearest parent that is a root; None when there is none."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if _is_root(folder)), None)
 
 
 def require_root(given: Path | None = None) -> Path:
@@ -77,5 +81,13 @@ def exercise_folder(root: Path, name: str | None) -> Path:
 def source_files(root: Path, name: str) -> list[Path]:
     """Every file that the pack of an exercise is made from, sorted."""
     cases = root / "cases" / name
-    reference = root / "reference" / name
-    return [*sorted(cases.glob("*.yaml")), cases / "frozen.json", *sorted(reference.rglob("*.py"))]
+    reference = reference_files(root / "reference" / name)
+    return [*sorted(cases.glob("*.yaml")), cases / "frozen.json", *reference]
+
+
+def reference_files(folder: Path) -> list[Path]:
+    """The author's modules in ``reference/NAME`` by which answers are right or wrong, sorted.
+
+    ``demo.py`` is none of them: it shows what they do, and changing it leaves every pack as it is.
+    """
+    return [path for path in sorted(folder.rglob("*.py")) if path != folder / DEMO]

@@ -18,12 +18,24 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import expressions, frozen, yaml_source
+from grader.exercise.claims import ClaimError, parse
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.grading import Grading
-from grader.exercise.models import Case, Exercise, Policy, RandomCases, Relation, change_of
+from grader.exercise.models import (
+    Case,
+    Check,
+    Exercise,
+    Holds,
+    Policy,
+    RandomCases,
+    Relation,
+    Statistic,
+    change_of,
+)
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange, Parameter
+from grader.exercise.roots import reference_files
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.yaml_source import Document, Item, KeyPath
 
@@ -120,7 +132,7 @@ class ExerciseSource:
             for e in self.entries
         }
         hasher = hashlib.sha256(json.dumps([exercise, cases, self.driver], sort_keys=True).encode())
-        for path in sorted(self.reference_folder.rglob("*.py")):
+        for path in reference_files(self.reference_folder):
             hasher.update(path.relative_to(self.reference_folder).as_posix().encode() + b"\0")
             hasher.update(path.read_bytes())
         return f"sha256:{hasher.hexdigest()}"
@@ -350,9 +362,42 @@ def _case_file(
             if wanted is not None and wanted not in view.parameters:
                 known = did_you_mean(wanted, list(view.parameters))
                 fault(("check", "argument"), f"unknown parameter {wanted!r}{known}")
+        _check_claims(spec.check, view, fault)
         _check_dims(spec, view, fault)
         entries.append(Entry(group, spec, file, line, Item(document, (index,))))
     return entries
+
+
+def _check_claims(check: Check, exercise: Exercise, fault: Any) -> None:
+    """The expressions of a check can be read and use names that there are."""
+    if not isinstance(check, Holds | Statistic):
+        return
+    form = exercise.form
+    items = form.items if isinstance(form.items, dict) else {}
+    known = {*exercise.parameters, *items, "answer"}
+    if change_of(check):
+        known.add("changed")
+
+    def look(text: Any, *at: str | int) -> None:
+        if not isinstance(text, str):
+            return
+        try:
+            used = parse(text).names
+        except ClaimError as error:
+            fault(("check", *at), str(error))
+            return
+        for name in sorted(used - known):
+            fault(("check", *at), f"uses {name!r}{did_you_mean(name, sorted(known))}")
+
+    for name, text in check.let.items():
+        look(text, "let", name)
+        known.add(name)
+    if isinstance(check, Holds):
+        for number, claim in enumerate(check.holds):
+            look(claim.claim, "holds", number, "claim")
+    else:
+        for key in ("successes", "trials", "probability", "counts", "probabilities", "against"):
+            look(getattr(check, key), key)
 
 
 def _check_change(parameter: Parameter, change: ArrayChange, at: KeyPath, fault: Any) -> None:

@@ -270,7 +270,7 @@ class _Reader:
                 told = [f"lacks the key {missing[0]!r}"] if missing else []
                 told += [f"has the key {extra[0]!r}, which is not asked for"] if extra else []
                 raise UnfitError("wrong_type", f"{_where(path)} {' and '.join(told)}.")
-            # In an order of its own: that of an answer says nothing, that of the form is not kept in a pack.
+            # In an order of its own: that of an answer says nothing, and a pack does not keep the form's.
             for name in sorted(form.items):
                 self.read(found[name], form.items[name], (*path, name), f"{group}/{name}")
             return

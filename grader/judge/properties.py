@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,18 @@ from grader.exercise.calls import GeneratorArgument
 from grader.exercise.claims import ClaimError, parse
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.relations import Judgement
-from grader.judge.statistics import binomial_log_p, multinomial_log_p
+from grader.judge.statistics import (
+    binomial_log_p,
+    binomial_power,
+    multinomial_log_p,
+    multinomial_power,
+)
 from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
 
 # Names under which all of an answer, and a second call with its answer, stand in a claim.
 ANSWER, CHANGED = "answer", "changed"
+# Simulations by which the power of a multinomial test is told.
+DRAWS = 4000
 
 
 def as_python(value: Value | None) -> Any:
@@ -92,22 +100,28 @@ def judge_statistic(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome])
     except ClaimError as error:
         says = _sentence(case.options["says"])
         return Judgement("relation_violated", f"This can't be told of the answers: {says} ({error})")
-    if counted.log_p >= float(case.options["log_level"]):
+    if counted.log_p > float(case.options["log_level"]):
         return Judgement("passed")
     return Judgement("relation_violated", f"{_sentence(case.options['says'])} {counted.words}")
 
 
+@dataclass(frozen=True)
 class Counted:
     """What was counted in all calls of a case.
 
     Attributes:
         log_p: Natural logarithm of the p-value, or of a bound of it.
         words: What was counted and what was expected, and how rarely chance does that.
+        trials: How many trials there were.
+        expected: The probability of a success, or those of the categories.
+        against: What the test has to tell from it.
     """
 
-    def __init__(self, log_p: float, words: str) -> None:
-        self.log_p = log_p
-        self.words = words
+    log_p: float
+    words: str
+    trials: int
+    expected: float | list[float]
+    against: float | list[float]
 
 
 def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counted:
@@ -121,16 +135,23 @@ def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counte
         defined(names_of(pack.arguments(case, number), as_python(outcome.value)), options.get("let", ()))
         for number, outcome in enumerate(outcomes)
     ]
-    if options["statistic"] == "binomial":
-        successes = sum(_whole(options["successes"], names) for names in each)
-        trials = sum(_whole(options["trials"], names) for names in each)
-        probability = _number(options["probability"], each[0])
-        if not 0 <= successes <= trials:
-            raise ClaimError(f"{successes} of {trials} were counted")
-        log_p = binomial_log_p(successes, trials, probability)
-        share = f", {successes / trials:.2%}" if trials else ""
-        said = f"Counted were {successes:,} of {trials:,}{share}; expected are {probability:.2%}"
-        return Counted(log_p, f"{said}{_rarely(log_p)}.")
+    return (_binomial if options["statistic"] == "binomial" else _multinomial)(options, each)
+
+
+def _binomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Counted:
+    successes = sum(_whole(options["successes"], names) for names in each)
+    trials = sum(_whole(options["trials"], names) for names in each)
+    probability = _number(options["probability"], each[0])
+    if not 0 <= successes <= trials:
+        raise ClaimError(f"{successes} of {trials} were counted")
+    log_p = binomial_log_p(successes, trials, probability)
+    share = f", {successes / trials:.2%}" if trials else ""
+    said = f"Counted were {successes:,} of {trials:,}{share}; expected are {probability:.2%}"
+    against = _number(options["against"], each[0])
+    return Counted(log_p, f"{said}{_rarely(log_p)}.", trials, probability, against)
+
+
+def _multinomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Counted:
     total: Any = None
     for names in each:
         counts = np.asarray(parse(options["counts"]).evaluate(names))
@@ -140,7 +161,8 @@ def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counte
     probabilities = np.asarray(parse(options["probabilities"]).evaluate(each[0]), np.float64)
     if probabilities.shape != total.shape:
         raise ClaimError(f"{len(total)} categories were counted; expected {probabilities.size}")
-    log_p = multinomial_log_p(total, probabilities)
+    expected = [float(p) for p in probabilities]
+    log_p = multinomial_log_p([int(n) for n in total], expected)
     trials = int(total.sum())
     with np.errstate(all="ignore"):
         off = np.abs(total - trials * probabilities) / np.sqrt(np.maximum(trials * probabilities, 1e-300))
@@ -149,7 +171,17 @@ def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counte
         f"Of {trials:,} the category {worst} was counted {int(total[worst]):,} times; "
         f"expected are about {trials * probabilities[worst]:,.0f}"
     )
-    return Counted(log_p, f"{said}{_rarely(log_p)}.")
+    against = np.asarray(parse(str(options["against"])).evaluate(each[0]), np.float64)
+    return Counted(log_p, f"{said}{_rarely(log_p)}.", trials, expected, [float(p) for p in against.ravel()])
+
+
+def power_of(counted: Counted, log_level: float) -> float:
+    """With which probability a test of this size rejects what it has to tell from the right behaviour."""
+    if isinstance(counted.expected, list):
+        assert isinstance(counted.against, list)
+        return multinomial_power(counted.trials, counted.expected, counted.against, log_level, 1, DRAWS)
+    assert isinstance(counted.against, float)
+    return binomial_power(counted.trials, counted.expected, counted.against, log_level)
 
 
 def _added(total: Any, counts: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The pages: a submission for its student, one for the teacher, the class, an exercise, its statement.
+"""The pages: a submission for its student, for the teacher, the class, an exercise, its statement and demo.
 
 Each page is one file that asks for nothing: styles and scripts are inside, and its Content-Security-Policy
 allows them by their hashes and nothing else. Every text of a record is cleaned and escaped, whatever the
@@ -19,8 +19,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from grader import __version__
+from grader.demonstration import Demonstration
 from grader.people import Person
 from grader.report.class_page.view import ClassRow, class_rows, class_view
+from grader.report.demo_page.view import demonstration_view
 from grader.report.exercise_page.view import breakable, percent, place, validation_view
 from grader.report.figures import number, plural, points, short_digest
 from grader.report.markup import parts
@@ -119,6 +121,11 @@ def statement_page(view: Mapping[str, Any]) -> str:
     return _render("statement.html", view)
 
 
+def demonstration_page(demonstration: Demonstration) -> str:
+    """The page of a demonstration: an exercise's reference at work."""
+    return _render("demonstration.html", demonstration_view(demonstration))
+
+
 # --- Rendering ------------------------------------------------------------------------------------
 
 
@@ -149,13 +156,15 @@ def _environment() -> Environment:
         "submission": _joined_sources("common.js", "submission.js"),
         "class": _joined_sources("common.js", "class.js", "heat_map.js"),
         "validation": _joined_sources("common.js", "validation.js"),
+        "demonstration": _joined_sources("demonstration.js"),
         # A statement does nothing but stand there.
         "statement": Markup(),
     }
     styles = {
         "submission": _joined_sources("style.css"),
         **{
-            kind: _joined_sources("style.css", f"{kind}.css") for kind in ("class", "validation", "statement")
+            kind: _joined_sources("style.css", f"{kind}.css")
+            for kind in ("class", "validation", "statement", "demonstration")
         },
     }
     policies = {

@@ -7,18 +7,27 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import demonstrations
 import pytest
 import statements
 import validations
 from samples import HOSTILE, changed_result, class_of, every_kind, failing, hostile, info, twins_of_three
 
+from grader.authoring.demo import demonstration_of
 from grader.exercise.source import load
 from grader.handout.page import Requirement, page_of
 from grader.handout.statement import load_statement, read_statement
 from grader.people import Person
 from grader.positions import Part
 from grader.report.class_page.view import class_rows
-from grader.report.html import class_page, page_of_rows, student_page, teacher_page, validation_page
+from grader.report.html import (
+    class_page,
+    demonstration_page,
+    page_of_rows,
+    student_page,
+    teacher_page,
+    validation_page,
+)
 from grader.result import Output, Result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +101,12 @@ def _pages() -> dict[str, Maker]:
     for kind, validation in validations.RECORDS.items():
         made[f"author {kind}"] = lambda validation=validation: validation_page(validation)
     made["author hostile"] = lambda: validation_page(validations.hostile(HOSTILE))
+    for kind, demonstration in demonstrations.RECORDS.items():
+        made[f"demonstration {kind}"] = lambda demonstration=demonstration: demonstration_page(demonstration)
+    made["demonstration hostile"] = lambda: demonstration_page(demonstrations.hostile(HOSTILE))
+    made["demonstration mlm_forward"] = lambda: demonstration_page(
+        demonstration_of(load(ROOT / "cases" / "mlm_forward"))
+    )
     made["statement"] = lambda: statements.page(statements.TEXT)
     made["statement mlm_forward"] = first_statement
     return made
@@ -117,6 +132,9 @@ TELLING = (
     "author weak",
     "author nothing",
     "author hostile",
+    "demonstration telling",
+    "demonstration hostile",
+    "demonstration mlm_forward",
     "statement",
     "statement mlm_forward",
 )
@@ -153,5 +171,6 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "teacher": lambda text: teacher_page(hostile(text)),
     "class": lambda text: class_page([hostile(text)]),
     "author": lambda text: validation_page(validations.hostile(text)),
+    "demonstration": lambda text: demonstration_page(demonstrations.hostile(text)),
     "statement": _statement,
 }

@@ -15,7 +15,7 @@ from grader.report.html import class_page
 # Its tests together take long.
 pytestmark = pytest.mark.slow
 
-KINDS = ("student diagnosed", "teacher diagnosed", "class of 24", "author weak")
+KINDS = ("student diagnosed", "teacher diagnosed", "class of 24", "author weak", "demonstration mlm_forward")
 CLASS = class_page(class_of(24))
 
 

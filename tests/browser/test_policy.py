@@ -41,7 +41,7 @@ ATTEMPTS = {
     "document.head.append(b); if (document.baseURI.startsWith('http')) globalThis.acted = 1;",
     "code from text": "setTimeout('globalThis.acted = 1');",
 }
-KINDS = ("student diagnosed", "teacher passing", "class small", "author weak")
+KINDS = ("student diagnosed", "teacher passing", "class small", "author weak", "demonstration telling")
 
 
 SAID = "Content Security Policy"

@@ -43,6 +43,15 @@ def test_a_validation(home: Path) -> None:
     assert_told(grader("validate", "--fast", "--json", cwd=home).json, "A validation")
 
 
+def test_a_demonstration(home: Path) -> None:
+    document = grader("demo", "--json", cwd=home).json
+    assert_told(document, "A demonstration")
+    for example in document["examples"]:
+        assert example.keys() <= keys_below("A demonstration")
+        for part in (*example["matrices"], *example["vectors"], *example["metrics"]):
+            assert part.keys() <= keys_below("A demonstration")
+
+
 @pytest.mark.parametrize("name", ["scale", "ones_row", "product_helpers", "wrong_value"])
 def test_explanations(home: Path, name: str) -> None:
     document = grader("explain", name, "--json", cwd=home).json

@@ -34,7 +34,7 @@ def validation_report(validation: Validation) -> RenderableType:
         left_out = "mutants, worked submissions and what the student's pack reveals were left out (--fast)"
         parts.append(Text(left_out, style="dim"))
     parts += _survivors(validation)
-    parts += [Text(line) for line in _sets(validation)]
+    parts += [Text(line) for line in (*_tests(validation), *_sets(validation))]
     parts += [Text(str(weakness), style="red") for weakness in validation.weaknesses]
     return Group(*parts)
 
@@ -86,6 +86,19 @@ def _survivors(validation: Validation) -> list[RenderableType]:
 def _survivor(survivor: Survivor) -> str:
     place = f"{survivor.file}:{survivor.line}"
     return f"{place}: {survivor.change}: {FATES[survivor.fate]}: {survivor.figures}"
+
+
+def _tests(validation: Validation) -> Iterator[str]:
+    """The statistical tests: how rarely they fail a right submission, and how surely a wrong one."""
+    tests = validation.statistics
+    if tests:
+        level = sum(test.level for test in tests)
+        weakest = min(tests, key=lambda test: test.power)
+        count = f"{len(tests)} statistical test{'s' if len(tests) > 1 else ''}"
+        yield (
+            f"{count}: a right submission fails any of them with a probability of at most "
+            f"{level:.2g}; power at least {weakest.power:.6g} ({weakest.case})"
+        )
 
 
 def _sets(validation: Validation) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""The page of a demonstration: a reference at work."""
