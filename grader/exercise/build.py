@@ -341,9 +341,16 @@ def _known(
         for step in case.steps:
             says_nothing = case.check == "finite" or case.chance
             tolerances[case.visibility][step] = math.inf if says_nothing else tolerance
+    silent = {
+        name: [s for c in cases if c.chance and c.visibility == name for s in c.steps] for name in blocks
+    }
     phases = {
         name: PhaseCalls(
-            block, [tolerances[name][step] for step in sorted(tolerances[name])], whole[name], drawn[name]
+            block,
+            [tolerances[name][step] for step in sorted(tolerances[name])],
+            whole[name],
+            drawn[name],
+            silent[name],
         )
         for name, block in blocks.items()
     }
