@@ -221,7 +221,11 @@ class Reach:
         if self._executed is None:
             walk = Reach(self.resolver, hiding=self._hiding, at_import=True)
             walk.from_module()
-            self._executed = {unit.func for unit in walk.units if unit.func is not None}
+            if self._driven:
+                # A function of which only a stored value was reached did not run.
+                self._executed = {func for func in self.program.funcs if func.body in walk.units}
+            else:
+                self._executed = {unit.func for unit in walk.units if unit.func is not None}
         return self._executed
 
     def store_unnamed(self, store: Store) -> None:
@@ -285,15 +289,25 @@ class Reach:
         known = self.resolver.family(cls)[0] & self._classes
         if known and "__subclasses__" in self.program.attributes:
             return True
-        return any("__init_subclass__" in other.scope.names or other.node.keywords for other in known)
+        return any("__init_subclass__" in other.scope.names or self._has_own_type(other) for other in known)
 
-    def _made_by(self, maker: Class) -> Iterator[Class]:
-        """The classes that a class gets to know as they are made: its subclasses, those it is the type of."""
+    def _has_own_type(self, cls: Class) -> bool:
+        """Whether a class has a metaclass that is no library's."""
+        types = [keyword.value for keyword in cls.node.keywords if keyword.arg in ("metaclass", None)]
+        return any(
+            not isinstance(value, Lib | Result) for node in types for value in self.resolver.resolve(node)
+        )
+
+    def _made_by(self, maker: Class, *, by_hook: bool) -> Iterator[Class]:
+        """The classes that a class gets to know as they are made: subclasses, or those it is the type of."""
         makers = {OwnClass(other) for other in self.resolver.family(maker)[0]}
         for cls in self.program.classes:
             family = self.resolver.family(cls)[0]
             types = [keyword.value for other in family for keyword in other.node.keywords]
-            if maker in family or any(not makers.isdisjoint(self.resolver.resolve(node)) for node in types):
+            if by_hook:
+                if maker in family:
+                    yield cls
+            elif any(not makers.isdisjoint(self.resolver.resolve(node)) for node in types):
                 yield cls
 
     def _whole(self, scope: ModuleScope) -> None:
@@ -382,7 +396,7 @@ class Reach:
                     self._done.discard((binding, None))
                     self._postponed.setdefault(owner, {})[binding] = None
                 return
-            if self._driven and owner in self.executed():
+            if binding.value is not None and self._kept_at_import(owner, [binding.value]):
                 self._passed_in(owner)
         for unit in binding.units:
             self._unit(unit)
@@ -548,7 +562,7 @@ class Reach:
             return
         self._stored.add(store)
         self._unit(store.unit)
-        if func is not None and (func.body not in self.units or (self._driven and func in self.executed())):
+        if func is not None and (func.body not in self.units or self._kept_at_import(func, store.values)):
             self._passed_in(func)
 
     def _keeps(self, receiver: ast.expr) -> bool:
@@ -566,6 +580,13 @@ class Reach:
                     return True
         return False
 
+    def _kept_at_import(self, func: Func, values: Iterable[ast.expr]) -> bool:
+        """Whether what importing the module gave a live function may be among what it keeps."""
+        if not self._driven or func not in self.executed():
+            return False
+        own = next(iter(func.params), None) if func.cls is not None else None
+        return any(isinstance(n, ast.Name) and n.id != own for value in values for n in ast.walk(value))
+
     def _passed_in(self, func: Func) -> None:
         """What a function that ran at import stored may be what it was called with."""
         at: Func | None = func
@@ -573,7 +594,7 @@ class Reach:
             self._passed.add(at)
             name = at.cls.name if at.cls is not None and at.name == "__init__" else at.name
             if self._driven and at.cls is not None and at.name in _MAKING:
-                for cls in self._made_by(at.cls):
+                for cls in self._made_by(at.cls, by_hook=at.name == "__init_subclass__"):
                     self._class(cls)
             for call in self.program.calls.get(name, ()):
                 if self.program.unit_blocks[call.unit].dead:

@@ -1871,6 +1871,628 @@ CASES: dict[str, tuple[list[str], str]] = {
                 return inner(batch)
         """,
     ),
+    "class_getattr_meta": (
+        [T],
+        """
+        import torch
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class Meta(type):
+            def __getattr__(cls, name):
+                return hidden
+        class CorruptionPolicy(metaclass=Meta):
+            pass
+        """,
+    ),
+    "new_returns_other": (
+        [T],
+        """
+        import torch
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        class CorruptionPolicy:
+            def __new__(cls):
+                return Hidden()
+        """,
+    ),
+    "reduce_copy": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def __deepcopy__(self, memo):
+                return ¤torch.softmax
+        """,
+    ),
+    "default_dict": (
+        [T],
+        """
+        import torch, collections
+        class CorruptionPolicy:
+            ops = collections.defaultdict(lambda: ¤torch.softmax)
+        """,
+    ),
+    "state_dict_key": (
+        [T],
+        """
+        import torch
+        STATE = {}
+        class CorruptionPolicy:
+            def arm(self):
+                STATE["op"] = ¤torch.softmax
+            def go(self, x):
+                return STATE["op"](x)
+        """,
+    ),
+    "state_update": (
+        [T],
+        """
+        import torch
+        STATE = {}
+        class CorruptionPolicy:
+            def go(self, x):
+                return STATE["op"](x)
+        STATE.update(op=¤torch.softmax)
+        """,
+    ),
+    "class_level_global": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            global op
+            op = ¤torch.softmax
+            def go(self, x):
+                return op(x)
+        """,
+    ),
+    "func_default_mutable": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def go(self, x, cache=[]):
+                return cache[0](x)
+        CorruptionPolicy.go.__defaults__[0].append(¤torch.softmax)
+        """,
+    ),
+    "func_defaults": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def go(self, x, f=None):
+                return f(x)
+        CorruptionPolicy.go.__defaults__ = (¤torch.softmax,)
+        """,
+    ),
+    "func_code": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def go(self, x):
+                return x
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        CorruptionPolicy.go.__code__ = hidden.__code__
+        """,
+    ),
+    "func_dict": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def go(self, x):
+                return self.go.f(x)
+        CorruptionPolicy.go.f = ¤torch.softmax
+        """,
+    ),
+    "exception": (
+        [T],
+        """
+        import torch
+        class Odd(Exception):
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def corrupt_batch():
+            raise Odd()
+        """,
+    ),
+    "argument_of_an_exception": (
+        [T],
+        """
+        import torch
+        def corrupt_batch():
+            raise ValueError(¤torch.softmax)
+        """,
+    ),
+    "try_return": (
+        [T],
+        """
+        import torch
+        class Odd(Exception):
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def make():
+            raise Odd()
+        def corrupt_batch():
+            try:
+                make()
+            except Exception as error:
+                return error
+        """,
+    ),
+    "yielded_obj": (
+        [T],
+        """
+        import torch
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def corrupt_batch():
+            yield Hidden()
+        """,
+    ),
+    "proxy": (
+        [T],
+        """
+        import torch, weakref
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        h = Hidden()
+        def corrupt_batch():
+            return weakref.proxy(h)
+        """,
+    ),
+    "context_variable": (
+        [T],
+        """
+        import torch, contextvars
+        var = contextvars.ContextVar("v")
+        var.set(¤torch.softmax)
+        class CorruptionPolicy:
+            def go(self, x):
+                return var.get()(x)
+        """,
+    ),
+    "os_environ_obj": (
+        [T],
+        """
+        import torch, types
+        mod = types.ModuleType("m")
+        mod.go = ¤torch.softmax
+        class CorruptionPolicy:
+            def go(self, x):
+                return mod.go(x)
+        """,
+    ),
+    "type3_lambda": (
+        [T],
+        """
+        import torch
+        members = dict(forward=lambda self, x: ¤torch.softmax(x))
+        CorruptionPolicy = type("CorruptionPolicy", (torch.nn.Module,), members)
+        """,
+    ),
+    "recursive_factory": (
+        [T],
+        """
+        import torch
+        def factory(depth):
+            if depth: return factory(depth - 1)
+            class Hidden:
+                def go(self, x):
+                    return ¤torch.softmax(x)
+            return Hidden
+        CorruptionPolicy = factory(3)
+        """,
+    ),
+    "dict_get_class": (
+        [T],
+        """
+        import torch
+        def make():
+            class Hidden:
+                def go(self, x):
+                    return ¤torch.softmax(x)
+            return locals()
+        CorruptionPolicy = make()["Hidden"]
+        """,
+    ),
+    "dict_get_class_vars": (
+        [T],
+        """
+        import torch
+        def make():
+            class Hidden:
+                def go(self, x):
+                    return ¤torch.softmax(x)
+            return vars()
+        def corrupt_batch():
+            return make()["Hidden"]()
+        """,
+    ),
+    "eval_name": (
+        [T],
+        """
+        import torch
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def corrupt_batch():
+            return eval("Hidden")()
+        """,
+    ),
+    "globals_dynamic": (
+        [T],
+        """
+        import torch
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def corrupt_batch(n):
+            return globals()["Hid" + n]()
+        """,
+    ),
+    "getattr_mod_dynamic": (
+        [T],
+        """
+        import torch, sys
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def corrupt_batch(n):
+            return getattr(sys.modules[__name__], n)()
+        """,
+    ),
+    "inspect_members": (
+        [T],
+        """
+        import torch, sys, inspect
+        class Hidden:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        def corrupt_batch():
+            return dict(inspect.getmembers(sys.modules[__name__]))["Hidden"]()
+        """,
+    ),
+    "getattr_func_module": (
+        [T],
+        """
+        import torch
+        def __getattr__(name):
+            class Hidden:
+                def go(self, x):
+                    return ¤torch.softmax(x)
+            return Hidden
+        """,
+    ),
+    "del_entry": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def go(self, x):
+                return ¤torch.softmax(x)
+        Other = CorruptionPolicy
+        """,
+    ),
+    "cond_entry": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        if input():
+            class CorruptionPolicy:
+                def go(self, x):
+                    return ¤torch.softmax(x)
+        """,
+    ),
+    "mangled": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            def _Policy__go(self, x):
+                return ¤torch.softmax(x)
+        """,
+    ),
+    "slots_member": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            __slots__ = ("op",)
+            def __init__(self):
+                object.__setattr__(self, "op", ¤torch.softmax)
+        """,
+    ),
+    "frozen_dc": (
+        [T],
+        """
+        import torch, dataclasses
+        @dataclasses.dataclass(frozen=True)
+        class CorruptionPolicy:
+            op: object = None
+            def __post_init__(self):
+                object.__setattr__(self, "op", ¤torch.softmax)
+        """,
+    ),
+    "replace_dc": (
+        [T],
+        """
+        import torch, dataclasses
+        @dataclasses.dataclass
+        class Cfg:
+            op: object = None
+        def corrupt_batch():
+            return dataclasses.replace(Cfg(), op=¤torch.softmax)
+        """,
+    ),
+    "user_dict": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy(dict):
+            def __init__(self):
+                self["op"] = ¤torch.softmax
+        """,
+    ),
+    "list_sub": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy(list):
+            def __init__(self):
+                self.append(¤torch.softmax)
+        """,
+    ),
+    "plain_list_module_append": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy(list):
+            pass
+        class Demo:
+            pass
+        p = CorruptionPolicy()
+        p.append(¤torch.softmax)
+        def corrupt_batch():
+            return p
+        """,
+    ),
+    "register_buffer_hook": (
+        [T],
+        """
+        import torch
+        from torch import nn
+        class CorruptionPolicy(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_forward_pre_hook(lambda m, a: ¤torch.softmax(a[0], -1))
+        """,
+    ),
+    "apply_fn": (
+        [T],
+        """
+        import torch
+        from torch import nn
+        def init(m):
+            m.forward = lambda x: ¤torch.softmax(x)
+        def corrupt_batch():
+            net = nn.Linear(1, 1)
+            net.apply(init)
+            return net
+        """,
+    ),
+    "net_apply_import": (
+        [T],
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(1, 1)
+        def init(m):
+            m.forward = lambda x: ¤torch.softmax(x)
+        net.apply(init)
+        def corrupt_batch():
+            return net
+        """,
+    ),
+    "class_apply_import": (
+        [T],
+        """
+        import torch
+        from torch import nn
+        class CorruptionPolicy(nn.Module):
+            pass
+        def init(m):
+            m.op = ¤torch.softmax
+        net = CorruptionPolicy()
+        net.apply(init)
+        def corrupt_batch():
+            return net
+        """,
+    ),
+    "func_sets_on_param": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def init(m):
+            m.op = ¤torch.softmax
+        init(CorruptionPolicy)
+        """,
+    ),
+    "map_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        def init(m):
+            m.op = hidden
+        list(map(init, [CorruptionPolicy]))
+        """,
+    ),
+    "lambda_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        (lambda c: setattr(c, "go", hidden))(CorruptionPolicy)
+        """,
+    ),
+    "comprehension_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        [setattr(c, "go", hidden) for c in (CorruptionPolicy,)]
+        """,
+    ),
+    "class_body_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class Setup:
+            CorruptionPolicy.go = hidden
+        """,
+    ),
+    "default_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        def setup(_=setattr(CorruptionPolicy, "go", hidden)):
+            pass
+        """,
+    ),
+    "decorator_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        def deco(f):
+            CorruptionPolicy.go = hidden
+            return f
+        @deco
+        def other():
+            pass
+        """,
+    ),
+    "init_subclass_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class Setup:
+            def __init_subclass__(cls):
+                CorruptionPolicy.go = hidden
+        class Trigger(Setup):
+            pass
+        """,
+    ),
+    "set_name_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class D:
+            def __set_name__(self, o, n):
+                CorruptionPolicy.go = hidden
+        class Trigger:
+            d = D()
+        """,
+    ),
+    "del_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class D:
+            def __del__(self):
+                CorruptionPolicy.go = hidden
+        D()
+        """,
+    ),
+    "enter_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class D:
+            def __enter__(self):
+                CorruptionPolicy.go = hidden
+            def __exit__(self, *a):
+                pass
+        with D(): pass
+        """,
+    ),
+    "meta_init_sets": (
+        [T],
+        """
+        import torch
+        class CorruptionPolicy:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class Meta(type):
+            def __init__(cls, *a):
+                CorruptionPolicy.go = hidden
+        class Trigger(metaclass=Meta):
+            pass
+        """,
+    ),
+    "subclass_sets": (
+        [T],
+        """
+        import torch
+        class Base:
+            pass
+        def hidden(self, x):
+            return ¤torch.softmax(x)
+        class CorruptionPolicy(Base):
+            pass
+        class Setup(Base):
+            pass
+        Setup.__base__.go = hidden
+        """,
+    ),
 }
 
 UNREACHED: dict[str, str] = {
@@ -1969,6 +2591,207 @@ UNREACHED: dict[str, str] = {
             act = "exp"
             def go(self, x):
                 return getattr(torch, self.act)(x)
+        """,
+    "whole_solution_with_tests_and_a_demo": """
+        from __future__ import annotations
+        import math
+        from abc import ABC, abstractmethod
+        from dataclasses import dataclass, field
+        from typing import Protocol
+        import numpy as np
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+
+
+        class Sampler(Protocol):
+            def draw(self, n: int) -> np.ndarray: ...
+
+
+        @dataclass(frozen=True)
+        class Rates:
+            mask: float = 0.8
+            random: float = 0.1
+            keep: float = 0.1
+            weights: list[float] = field(default_factory=list)
+
+            def __post_init__(self):
+                object.__setattr__(self, "weights", [self.mask, self.random, self.keep])
+
+
+        class Base(ABC):
+            @abstractmethod
+            def __call__(self, ids): ...
+
+            @property
+            def softmax(self):
+                return lambda x: np.exp(x) / np.exp(x).sum()
+
+
+        class CorruptionPolicy(Base):
+            "Corrupts."
+
+            def __init__(self, rate=0.15, rates: Rates | None = None, seed=0):
+                self.rate = rate
+                self.rates = rates or Rates()
+                self.rng = np.random.default_rng(seed)
+                self.history = []
+                self.calls = 0
+
+            def reset(self):
+                self.history.clear()
+                self.calls = 0
+
+            @property
+            def last(self):
+                return self.history[-1]
+
+            @classmethod
+            def from_dict(cls, d):
+                return cls(**d)
+
+            @staticmethod
+            def gelu(x):
+                return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+            def __call__(self, ids):
+                self.calls += 1
+                mask = self.rng.random(ids.shape) < self.rate
+                out = np.where(mask, 103, ids)
+                self.history.append(out)
+                return out, mask
+
+
+        class LayerNorm(nn.Module):
+            def __init__(self, d, eps=1e-5):
+                super().__init__()
+                self.gain = nn.Parameter(torch.ones(d))
+                self.bias = nn.Parameter(torch.zeros(d))
+                self.eps = eps
+
+            def forward(self, x):
+                mu = x.mean(-1, keepdim=True)
+                var = x.var(-1, keepdim=True, unbiased=False)
+                return (x - mu) / torch.sqrt(var + self.eps) * self.gain + self.bias
+
+
+        class GELU(nn.Module):
+            def forward(self, x):
+                return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+        class Block(nn.Module):
+            def __init__(self, d, h):
+                super().__init__()
+                self.norm = LayerNorm(d)
+                self.gelu = GELU()
+                self.qkv = nn.Linear(d, 3 * d)
+                self.mlp = nn.Sequential(nn.Linear(d, 4 * d), GELU(), nn.Linear(4 * d, d))
+                self.acts = nn.ModuleDict({"relu": GELU()})
+                for i in range(2):
+                    setattr(self, f"extra{i}", nn.Linear(d, d))
+                self.h = h
+
+            def softmax(self, s):
+                e = torch.exp(s - s.max(-1, keepdim=True).values)
+                return e / e.sum(-1, keepdim=True)
+
+            def forward(self, x):
+                q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
+                a = self.softmax(q @ k.transpose(-1, -2))
+                return x + self.mlp(self.acts["relu"](a @ v)) + self.gelu(x)
+
+
+        class Model(nn.Module):
+            def __init__(self, vocab, d=8, layers=2):
+                super().__init__()
+                self.emb = nn.Embedding(vocab, d)
+                self.blocks = nn.ModuleList(Block(d, 2) for _ in range(layers))
+                self.head = nn.Linear(d, vocab)
+
+            def forward(self, ids):
+                x = self.emb(ids)
+                for block in self.blocks:
+                    x = block(x)
+                return self.head(x)
+
+
+        class Trainer:
+            def __init__(self, model, lr=1e-3):
+                self.model = model
+                self.opt = torch.optim.AdamW(model.parameters(), lr=lr)
+                self.losses = []
+
+            @torch.no_grad()
+            def evaluate(self, batch):
+                return self.loss(batch).item()
+
+            def loss(self, batch):
+                logits = self.model(batch["ids"])
+                z = logits - logits.max(-1, keepdim=True).values
+                logp = z - torch.log(torch.exp(z).sum(-1, keepdim=True))
+                return -logp.gather(-1, batch["labels"][..., None]).mean()
+
+            def step(self, batch):
+                self.opt.zero_grad()
+                loss = self.loss(batch)
+                loss.backward()
+                self.opt.step()
+                self.losses.append(loss.detach())
+                return loss
+
+
+        def corrupt_batch(batch, policy=None):
+            policy = policy or CorruptionPolicy()
+            model = Model(30)
+            return Trainer(model), policy(batch)
+
+
+        class ReferenceBlock(Block):
+            def softmax(self, s):
+                return ¤F.softmax(s, -1)
+
+
+        class TestPolicy:
+            def test_softmax(self):
+                x = torch.randn(3)
+                assert torch.allclose(Block(4, 1).softmax(x), ¤F.softmax(x, -1))
+
+
+        def test_norm():
+            assert torch.allclose(LayerNorm(3)(torch.ones(3)), ¤nn.LayerNorm(3)(torch.ones(3)))
+
+
+        def demo():
+            model = Model(30)
+            model.blocks[0].norm = ¤nn.LayerNorm(8)
+            print(¤F.softmax(model(torch.tensor([[1, 2]])), -1))
+
+
+        if __name__ == "__main__":
+            demo()
+            print(¤F.gelu(torch.randn(3)))
+        """,
+    "check_at_the_bottom_of_the_file": """
+        import torch
+        class CorruptionPolicy:
+            def __init__(self, rate):
+                self.rate, self.calls = rate, 0
+            def go(self, x):
+                self.calls += 1
+                return x * self.rate
+        p = CorruptionPolicy(0.1)
+        print(p.go(¤torch.softmax(torch.randn(3), -1)))
+        assert torch.allclose(¤torch.softmax(p.go(torch.ones(3)), -1), torch.ones(3) / 3)
+        """,
+    "subclass_of_an_abstract_class": """
+        import torch, abc
+        class CorruptionPolicy(metaclass=abc.ABCMeta):
+            def go(self, x):
+                return x
+        class Reference(CorruptionPolicy):
+            def go(self, x):
+                return ¤torch.softmax(x)
         """,
 }
 
