@@ -109,7 +109,7 @@ class Child:
             return {}
         name = "grader_driver"
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        namespace: dict[str, Any] = {"__name__": name, "__builtins__": builtins}
+        namespace: dict[str, Any] = {"__name__": name, "__builtins__": builtins, "progress": _quiet}
         exec(compile(text, name, "exec", dont_inherit=True), namespace)
         return {
             call: functools.partial(namespace[call], module)
@@ -292,3 +292,7 @@ class Child:
         else:
             described, state = b"{}", slots.RAISED
         self.slots.finish(slot, state, described, encoder.chunks, begin=begin)
+
+
+def _quiet(done: float, total: float) -> None:
+    """How far a driver says it is; nobody watches."""
