@@ -170,7 +170,8 @@ class Exercise(Model):
         except expressions.ExpressionError as error:
             raise fault("expression", str(error), at=where) from None
         for name in sorted(used - set(known)):
-            raise fault("unknown_dim", f"uses {name!r}{did_you_mean(name, known)}", at=where)
+            hint = did_you_mean(name, known) if known else "; dims names none"
+            raise fault("unknown_dim", f"uses {name!r}{hint}", at=where)
 
     @property
     def entries(self) -> tuple[str, ...]:

@@ -347,7 +347,8 @@ def _case_file(
             )
         if spec.call and spec.call not in exercise.calls:
             known = did_you_mean(spec.call, list(exercise.calls))
-            fault(("call",), f"unknown call {spec.call!r}{known}")
+            only = "is for an exercise with several calls, which this one is not"
+            fault(("call",), f"unknown call {spec.call!r}{known}" if exercise.calls else only)
             broken.add(spec.id)
             continue
         view = exercise.view(spec.call)

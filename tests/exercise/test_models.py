@@ -145,7 +145,7 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("exercise", ("entry",), [], "entry", "names nothing that a submission has to define"),
     ("exercise", ("entry",), ["a", "b"], "entry", "names several, so calls are needed, or a driver"),
     ("exercise", ("entry",), 3, "entry", "expected text, or a list, found 3"),
-    ("exercise", ("dims",), GONE, "constraints[0]", "uses 'D'; none is known here"),
+    ("exercise", ("dims",), GONE, "constraints[0]", "uses 'D'; dims names none"),
     ("exercise", ("parameters", "x", "dtype"), "float16", "parameters.x.dtype", "found 'float16'"),
     ("exercise", ("parameters", "x", "vals"), 1, "parameters.x.vals", "did you mean 'values'?"),
     (
