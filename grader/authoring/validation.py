@@ -42,16 +42,17 @@ from grader.exercise import pack as packs
 from grader.exercise import yaml_source
 from grader.exercise.answers import answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
-from grader.exercise.build import RightAnswer, build_pack, call_reference
+from grader.exercise.build import build_pack
 from grader.exercise.cached import cached_pack
+from grader.exercise.checks import Relation
 from grader.exercise.claims import ClaimError
 from grader.exercise.expressions import evaluate
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
-from grader.exercise.models import Relation
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import Functions
 from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.right_answers import RightAnswer, call_reference
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.structure import UnfitError
 from grader.exercise.yaml_source import Document
