@@ -11,6 +11,7 @@ from grader.authoring.budget import limited_memory
 from grader.authoring.calibrate import HonestRuns, measure_case
 from grader.authoring.counterexamples import search_all
 from grader.authoring.strategies import draw_batch
+from grader.authoring.timing import time_reference, with_times
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
 from grader.exercise.assemble import assemble
@@ -76,6 +77,9 @@ def freeze(
         counterexamples=found.counterexamples,
         ladder=found.ladder,
     )
+    if exercise.limits.times_reference is not None:
+        progress("how long the reference takes")
+        frozen = with_times(frozen, None if anew else source.frozen, time_reference(source, batches))
     if model is None or not any(hangs_on_chance(exercise, p.case.call) for p in source.cases(batches)):
         return frozen
     return replace(frozen, patterns=_patterns(source, frozen, model, misconceptions, progress))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -30,8 +31,11 @@ from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import COUNT as SAMPLES
 from grader.authoring.samples import Samples
 from grader.authoring.secrecy import revealed
+from grader.authoring.time_limits import figures, tight
+from grader.authoring.timing import LEAST_ROUNDS, time_reference
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
 from grader.batch.asking import asked_of
+from grader.batch.limits import allowed_here
 from grader.batch.runner import Runner
 from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
@@ -59,6 +63,7 @@ from grader.judge.properties import Counted, count, power_of
 from grader.judge.scoring import rounded
 from grader.judge.statistics import trials_needed
 from grader.outcomes import StepOutcome
+from grader.sandbox import workload
 from grader.validation import (
     CaseInfo,
     CaseMargin,
@@ -68,6 +73,7 @@ from grader.validation import (
     PublicShare,
     StatisticalTest,
     Survivor,
+    TimeLimits,
     Validation,
     Weakness,
 )
@@ -103,6 +109,7 @@ class Validator:
         self.weaknesses: list[Weakness] = []
         self.worked_mistakes: list[MistakeInfo] = []
         self.statistics: list[StatisticalTest] = []
+        self.seconds: dict[str, float] = {}
 
     pack: Pack
 
@@ -178,6 +185,7 @@ class Validator:
         self.progress("reference and cross-check")
         for placed in self.placed.values():
             self._reference(placed)
+        time_limits = self._time_limits(fast=fast)
         self.progress("trivial answers")
         self._trivial(suite)
         trials = self._known_mistakes(suite)
@@ -214,6 +222,7 @@ class Validator:
                 CaseInfo(c.id, c.title, c.clause, c.group, c.visibility, c.points) for c in self.pack.cases
             ),
             mistakes=(*map(_info, self._mistakes()), *self.worked_mistakes),
+            time_limits=time_limits,
         )
 
     def _counts(self) -> dict[str, Any]:
@@ -290,7 +299,9 @@ class Validator:
         exercise = self.source.exercise
         case = next(c for c in self.pack.cases if c.id == placed.case.id)
         assembled = assemble(exercise, placed)
+        begin = time.process_time()
         right = call_reference(self.entries, assembled, exercise)
+        self.seconds[case.id] = time.process_time() - begin
         call = self.pack.call(case)
         if call.is_array and not case.chance and case.check != "raises":
             answers = [one.array for one in right]
@@ -342,6 +353,22 @@ class Validator:
         if counted.log_p < math.log(IMPROBABLE):
             message = f"the reference does what chance does once in {math.exp(-counted.log_p):.0f} times"
             self.weak("reference_improbable", f"{message}: {counted.words}", case.id, "check")
+
+    def _time_limits(self, *, fast: bool) -> TimeLimits | None:
+        """The limits leave room for whoever is slower than the reference."""
+        allowed = allowed_here(self.pack)
+        seconds, start = self.seconds, 0.0
+        follow = self.source.exercise.limits.times_reference is not None
+        if follow or tight(self.pack, allowed, seconds):
+            # Once in passing, with as many threads as there are cores, is no measurement.
+            self.progress("how long the reference takes")
+            rounds = LEAST_ROUNDS - 1 if fast else LEAST_ROUNDS
+            times = time_reference(self.source, self.frozen.batches, rounds=rounds)
+            seconds = {name: one.seconds for name, one in times.works.items()}
+            start = times.start.seconds
+        for need in tight(self.pack, allowed, seconds, start):
+            self.weak_exercise("time_limit_tight", str(need), "limits", need.key)
+        return figures(self.pack, allowed, seconds, start, workload.seconds()) if follow else None
 
     def _crosscheck(self, assembled: AssembledCase, case: PackCase, right: Sequence[RightAnswer]) -> None:
         """The cross-check gives what the reference gives; where chance decides, what the case asks for."""

@@ -198,6 +198,7 @@ def build_pack(
     builders = {name: PhaseBuilder() for name in packs.PHASES}
     points = _points(source, frozen)
     levels = log_levels(source)
+    scaled = source.exercise.limits.times_reference is not None
     cases: list[PackCase] = []
     expected: dict[str, NDArray[np.float64]] = {}
     for placed in source.cases(frozen.batches):
@@ -267,10 +268,11 @@ def build_pack(
                 leaves=leaves,
                 answer=written(first.outcome.value) if check == "compare" and leaves else "",
                 chance=chance,
+                reference_time=measured.reference_time if scaled else None,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
-    exercise = _pack_exercise(source, student=student)
+    exercise = _pack_exercise(source, frozen, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
     if known.mistakes and frozen.patterns:
         shown_cases = {case.id for case in cases}
@@ -429,8 +431,11 @@ def _grading(source: ExerciseSource, *, student: bool) -> dict[str, Any]:
     return grading.model_dump(exclude_none=True)
 
 
-def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
+def _pack_exercise(source: ExerciseSource, frozen: Frozen, *, student: bool) -> PackExercise:
     exercise = source.exercise
+    limits = exercise.limits.model_dump(exclude_none=True)
+    if exercise.limits.times_reference is not None:
+        limits["reference_start"] = frozen.reference_start
     return PackExercise(
         name=source.name,
         title=exercise.title,
@@ -439,7 +444,7 @@ def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
         packages=tuple(exercise.packages),
         calls={name: _pack_call(source, name) for name in exercise.call_names},
         driver=source.driver,
-        limits=exercise.limits.model_dump(),
+        limits=limits,
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
         grading=_grading(source, student=student),

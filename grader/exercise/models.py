@@ -38,10 +38,15 @@ from grader.exercise.recipes import ArrayChange, Edit, Parameter, ValueRecipe, V
 
 
 class Limits(Model):
-    """What one submission may use. Seconds are of processor time; memory and output are in bytes."""
+    """What one submission may use. Seconds are of processor time; memory and output are in bytes.
+
+    With ``times_reference`` a call, and all calls together, may take that many times what the reference needs
+    on the machine that grades, where this is more than the seconds.
+    """
 
     seconds_per_call: Annotated[float, BeforeValidator(number_only), Field(gt=0, le=3600)] = 5
     seconds: Annotated[float, BeforeValidator(number_only), Field(gt=0, le=36000)] = 60
+    times_reference: Annotated[float, BeforeValidator(number_only), Field(gt=1, le=1000)] | None = None
     memory: Bytes = 1 << 30
     output: Bytes = 64 << 10
 

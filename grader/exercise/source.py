@@ -153,6 +153,10 @@ class ExerciseSource:
             path = shown(self.frozen_path)
             message = f"{path} is older than the cases or the reference; refresh it with: {command}"
             raise ExerciseError.at(path, 0, message)
+        if self.exercise.limits.times_reference is not None and not self.frozen.timed:
+            path = shown(self.frozen_path)
+            message = f"{path} holds no times of the reference, which times_reference needs; add them with: "
+            raise ExerciseError.at(path, 0, f"{message}{command}")
         return self.frozen
 
     def cases(self, batches: Mapping[str, list[Descriptor]]) -> tuple[PlacedCase, ...]:

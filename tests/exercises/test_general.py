@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import grader
+from grader.errors import GraderError
 
 ROOT = Path(__file__).parent / "root"
 NAME = "urn"
@@ -200,5 +201,5 @@ def test_a_live_module_is_checked() -> None:
     spec.loader.exec_module(module)
     found = grader.check(module, exercise=NAME, root=ROOT)
     assert "At the rate" in str(found) or "at_the_rate" in str(found)
-    with pytest.raises(grader.GraderError, match="give the module that defines them"):
+    with pytest.raises(GraderError, match="give the module that defines them"):
         grader.check(module.totals, exercise=NAME, root=ROOT)
