@@ -15,11 +15,12 @@ from grader.authoring.timing import time_reference, with_times
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
 from grader.exercise.assemble import assemble
-from grader.exercise.build import build_pack, call_reference, hangs_on_chance
+from grader.exercise.build import build_pack
 from grader.exercise.frozen import Descriptor, Frozen, Measured
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
 from grader.exercise.models import RandomCases
 from grader.exercise.reference import Entry, load_entries
+from grader.exercise.right_answers import call_reference, hangs_on_chance
 from grader.exercise.source import Entry as SourceEntry
 from grader.exercise.source import ExerciseSource, PlacedCase, drawn_case
 

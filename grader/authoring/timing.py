@@ -20,9 +20,9 @@ from pathlib import Path
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import assemble
-from grader.exercise.build import call_reference
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.reference import load_entries
+from grader.exercise.right_answers import call_reference
 from grader.exercise.source import ExerciseSource, PlacedCase, load
 from grader.sandbox import workload
 from grader.sandbox.allowance import two_digits_up

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -27,9 +26,10 @@ from grader.authoring.adequacy import (
 from grader.authoring.answers import outcomes_like, outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR, HIGH_NOISE, HonestRuns, advise
 from grader.authoring.mutants import Mutants
+from grader.authoring.power import look_at_test
 from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import COUNT as SAMPLES
-from grader.authoring.samples import Samples
+from grader.authoring.samples import Samples, loose_arguments
 from grader.authoring.secrecy import revealed
 from grader.authoring.time_limits import figures, tight
 from grader.authoring.timing import LEAST_ROUNDS, time_reference
@@ -42,16 +42,16 @@ from grader.exercise import pack as packs
 from grader.exercise import yaml_source
 from grader.exercise.answers import answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
-from grader.exercise.build import RightAnswer, build_pack, call_reference
+from grader.exercise.build import build_pack
 from grader.exercise.cached import cached_pack
-from grader.exercise.claims import ClaimError
+from grader.exercise.checks import Relation
 from grader.exercise.expressions import evaluate
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
-from grader.exercise.models import Relation
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import Functions
 from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.right_answers import RightAnswer, call_reference
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.structure import UnfitError
 from grader.exercise.yaml_source import Document
@@ -59,9 +59,7 @@ from grader.handout.starter import starter
 from grader.handout.statement import read_statement, statement_path
 from grader.intake.collect import collect
 from grader.judge.cases import judge_case
-from grader.judge.properties import Counted, count, power_of
 from grader.judge.scoring import rounded
-from grader.judge.statistics import trials_needed
 from grader.outcomes import StepOutcome
 from grader.sandbox import workload
 from grader.validation import (
@@ -81,9 +79,6 @@ from grader.validation import (
 CROSSCHECK = 1e-12
 TRIVIAL_SHARE = 0.02
 PUBLIC_SHARE = 0.9
-# What a statistical test has to reach, and by how much the reference itself may be off.
-POWER = 0.999
-IMPROBABLE = 1e-4
 
 Array = NDArray[Any]
 
@@ -335,24 +330,11 @@ class Validator:
 
     def _statistic(self, case: PackCase, outcomes: Sequence[StepOutcome]) -> None:
         """A statistical test tells what it has to tell, and the reference is nowhere near failing it."""
-        log_level = float(case.options["log_level"])
-        try:
-            counted = count(self.pack, case, outcomes)
-            power = power_of(counted, log_level)
-        except (ClaimError, ValueError) as error:
-            self.weak("statistic_fails", str(error), case.id, "check")
-            return
-        test = str(case.options["statistic"])
-        self.statistics.append(
-            StatisticalTest(case.id, test, counted.trials, math.exp(log_level), round(power, 6))
-        )
-        if power < POWER:
-            needed = _advice(counted, log_level)
-            message = f"its power against {case.options['against']} is {power:.4g}; {POWER} is wanted"
-            self.weak("statistic_without_power", f"{message}{needed}", case.id, "check", "calls")
-        if counted.log_p < math.log(IMPROBABLE):
-            message = f"the reference does what chance does once in {math.exp(-counted.log_p):.0f} times"
-            self.weak("reference_improbable", f"{message}: {counted.words}", case.id, "check")
+        test, faults = look_at_test(self.pack, case, outcomes)
+        if test is not None:
+            self.statistics.append(test)
+        for code, message, *key in faults:
+            self.weak(code, message, case.id, *key)
 
     def _time_limits(self, *, fast: bool) -> TimeLimits | None:
         """The limits leave room for whoever is slower than the reference."""
@@ -627,31 +609,6 @@ class Validator:
                 )
             )
         return tuple(margins)
-
-
-def _advice(counted: Counted, log_level: float) -> str:
-    """How many trials would give a test its power, where that can be told."""
-    if isinstance(counted.expected, list) or isinstance(counted.against, list):
-        return ""
-    try:
-        trials = trials_needed(counted.expected, counted.against, log_level, POWER)
-    except ValueError:
-        return ""
-    return f"; it takes {trials:,} trials, now there are {counted.trials:,}"
-
-
-def loose_arguments(source: ExerciseSource, call: str) -> frozenset[str]:
-    """Arguments of a call for which some case has other values or another kind of dtype than the recipe."""
-    found = set()
-    slots = source.exercise.view(call).slots
-    for entry in source.entries:
-        if source.exercise.call_named(entry.spec.call) != call:
-            continue
-        for name, change in entry.spec.arrays.items():
-            floats = (change.dtype or "").startswith("float") and slots[name].dtype.startswith("int")
-            if floats or change.values is not None or change.edits:
-                found.add(name)
-    return frozenset(found)
 
 
 def _alone(entries: Mapping[str, Entry]) -> Functions:

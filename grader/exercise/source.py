@@ -18,21 +18,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import expressions, frozen, yaml_source
+from grader.exercise.checks import Check, Holds, Relation, Statistic, change_of
 from grader.exercise.claims import ClaimError, parse
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.grading import Grading
-from grader.exercise.models import (
-    Case,
-    Check,
-    Exercise,
-    Holds,
-    Policy,
-    RandomCases,
-    Relation,
-    Statistic,
-    change_of,
-)
+from grader.exercise.models import Case, Exercise, Policy, RandomCases
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.roots import reference_files

@@ -10,7 +10,7 @@ from support.small import CASES, load_source, right_answer, write_exercise
 
 from grader.errors import ExerciseError
 from grader.exercise.assemble import assemble
-from grader.exercise.build import RightAnswer, call_reference
+from grader.exercise.right_answers import RightAnswer, call_reference
 from grader.exercise.source import PlacedCase
 
 TWO = {
