@@ -16,6 +16,7 @@ from grader.exercise.checks import Raises, Relation
 from grader.exercise.expressions import evaluate
 from grader.exercise.forms import Form
 from grader.exercise.models import Exercise
+from grader.exercise.near import did_you_mean
 from grader.exercise.reference import Entry
 from grader.exercise.rehearsal import call as rehearsed
 from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
@@ -69,7 +70,7 @@ def call_reference(
         if outcome.failure is not None:
             raise fault(f"the reference fails on it: {outcome.failure.type}: {outcome.failure.message}")
         answers.append(right_answer(outcome, form, fault))
-    _check_rows(assembled, [answer.array for answer in answers])
+    _check_rows(assembled, answers)
     return answers
 
 
@@ -90,14 +91,27 @@ def _raised(outcome: StepOutcome, check: Raises, fault: Callable[[str], Exceptio
     return RightAnswer(outcome, Answer(np.zeros(0)))
 
 
-def _check_rows(assembled: AssembledCase, answers: list[NDArray[Any]]) -> None:
-    """Raises ExerciseError when a relation names rows that an answer doesn't have."""
+def _check_rows(assembled: AssembledCase, answers: list[RightAnswer]) -> None:
+    """Raises ExerciseError when a relation names rows, or a part, that an answer doesn't have."""
     check, placed = assembled.case.check, assembled.placed
-    if not isinstance(check, Relation) or check.relation not in ("equals", "differs") or check.part:
+    if not isinstance(check, Relation) or check.relation not in ("equals", "differs"):
         return
     lengths = []
     named = {"rows": check.rows, "other_rows": check.other_rows}
-    for (key, rows), answer in zip(named.items(), answers, strict=True):
+    for (key, rows), right in zip(named.items(), answers, strict=True):
+        answer, parts = right.array, right.answer.parts
+        said = ""
+        if check.part is not None and check.part not in parts:
+            hint = did_you_mean(check.part, list(parts))
+            said = f"unknown part {check.part!r}{hint}" if parts else "is of an answer that is one array"
+        elif right.leaves is not None and rows is not None and check.part is None:
+            said = "names rows of an answer that is no array; name one of its parts, too"
+        if said:
+            key = key if check.part is None else "part"
+            where = f"{assembled.case.id}.check.{key}"
+            raise ExerciseError([Problem(placed.file, placed.at("check", key), where, said)])
+        if check.part is not None:
+            answer = parts[check.part]
         size = len(answer) if answer.ndim else 0
         wrong = [row for row in rows or [] if not -size <= row < size]
         if wrong:
