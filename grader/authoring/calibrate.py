@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from grader.errors import ExerciseError, GraderError, Problem, ToolMissingError
 from grader.exercise.answers import Answer, read_answer
 from grader.exercise.assemble import AssembledCase, plain_call
+from grader.exercise.checks import Holds, Raises, Relation, Statistic
 from grader.exercise.frozen import Measured
-from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic
+from grader.exercise.models import Exercise
 from grader.exercise.recipes import Parameter, Values
 from grader.exercise.reference import load_module
-from grader.exercise.structure import UnfitError, show_path
+from grader.exercise.structure import UnfitError
 
 FACTOR = 10.0
 # The relative error of one rounding to float32: every answer may be handed over in float32.
@@ -129,14 +130,7 @@ def smallest_change(check: Relation, answers: Sequence[Answer]) -> float:
 
 def _part(answer: Answer, part: str | None) -> Array:
     """The part of an answer that a relation names."""
-    if part is None or answer.leaves is None:
-        return answer.array
-    at = 0
-    for leaf in answer.leaves:
-        if show_path(leaf.path) == part:
-            return answer.array[at : at + leaf.size].reshape(leaf.shape)
-        at += leaf.size
-    return answer.array[:0]
+    return answer.array if part is None else answer.parts[part]
 
 
 def measure_case(

@@ -10,14 +10,16 @@ from grader.authoring.adequacy import Suite
 from grader.authoring.calibrate import HonestRuns, measure_case
 from grader.authoring.counterexamples import search_all
 from grader.authoring.strategies import draw_batch
+from grader.authoring.timing import time_reference, with_times
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
 from grader.exercise.assemble import assemble
-from grader.exercise.build import build_pack, call_reference, hangs_on_chance
+from grader.exercise.build import build_pack
 from grader.exercise.frozen import Descriptor, Frozen, Measured
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
 from grader.exercise.models import RandomCases
 from grader.exercise.reference import Entry, load_entries
+from grader.exercise.right_answers import call_reference, hangs_on_chance
 from grader.exercise.source import Entry as SourceEntry
 from grader.exercise.source import ExerciseSource, PlacedCase, drawn_case
 
@@ -75,6 +77,9 @@ def freeze(
         counterexamples=found.counterexamples,
         ladder=found.ladder,
     )
+    if exercise.limits.times_reference is not None:
+        progress("how long the reference takes")
+        frozen = with_times(frozen, None if anew else source.frozen, time_reference(source, batches))
     if model is None or not any(hangs_on_chance(exercise, p.case.call) for p in source.cases(batches)):
         return frozen
     return replace(frozen, patterns=_patterns(source, frozen, model, misconceptions, progress))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from grader.exercise.forms import Form
 from grader.exercise.rehearsal import as_value
-from grader.exercise.structure import Leaf, flatten, scales
+from grader.exercise.structure import Leaf, flatten, scales, show_path
 from grader.outcomes import ArrayValue, Value
 
 Array = NDArray[Any]
@@ -32,6 +32,16 @@ class Answer:
     def finite(self) -> bool:
         """Whether all its numbers are finite."""
         return bool(np.isfinite(self.array).all())
+
+    @property
+    def parts(self) -> dict[str, Array]:
+        """Its parts as arrays, by the names that a relation's ``part`` has; none where it is an array."""
+        found: dict[str, Array] = {}
+        at = 0
+        for leaf in self.leaves or ():
+            found[show_path(leaf.path)] = self.array[at : at + leaf.size].reshape(leaf.shape)
+            at += leaf.size
+        return found
 
     def unlike(self, other: Answer) -> str:
         """In what another answer is of another form than this one; empty where it is not."""

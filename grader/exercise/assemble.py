@@ -19,8 +19,9 @@ from grader.exercise.calls import (
     leaves,
     plain,
 )
+from grader.exercise.checks import Change, Statistic, change_of
 from grader.exercise.expressions import ExpressionError, evaluate
-from grader.exercise.models import Case, Change, Exercise, Statistic, change_of
+from grader.exercise.models import Case, Exercise
 from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.source import PlacedCase
 

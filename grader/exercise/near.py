@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """``; did you mean 'points'?`` when a known word is near, else the list of known words."""
-    if not known:
-        return "; none is known here"
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(known)}"
 

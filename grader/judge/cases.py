@@ -95,8 +95,8 @@ def _compare_structured(case: PackCase, answer: Structured, expected: NDArray[np
         what = _not_finite_words(answer.numbers)
         said = f"{result.not_finite} of {result.size} values are {what}; all expected ones are finite."
     elif math.isinf(result.max_rel):
-        plural = "values are" if result.beyond != 1 else "value is"
-        said = f"{result.beyond} of {result.size} {plural} not as expected."
+        several = f"{result.beyond} of {result.size} values are not as expected."
+        said = several if result.size != 1 else "The value is not as expected."
     else:
         said = values_message(result.beyond, result.size, result.max_abs, result.max_rel, case.tolerance)
     # Where something differs that must be equal there is no figure to tell.

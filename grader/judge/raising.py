@@ -23,9 +23,10 @@ def judge_raises(
         return Judgement("wrong_type", f"It returned {found}; expected the exception {asked}.")
     failure = outcome.failure
     if outcome.state != "raised" or failure is None:
-        return Judgement(STATE_VERDICTS[outcome.state], call_message(outcome, exercise, positions))
+        said = call_message(outcome, exercise, positions, case.call)
+        return Judgement(STATE_VERDICTS[outcome.state], said)
     if not is_one_of(failure, wanted):
-        said = call_message(outcome, exercise, positions)
+        said = call_message(outcome, exercise, positions, case.call)
         return Judgement("raised", f"{said} Expected the exception {asked}.")
     missing = [text for text in case.options.get("mentions", ()) if not mentions(failure.message, str(text))]
     if missing:

@@ -145,7 +145,7 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("exercise", ("entry",), [], "entry", "names nothing that a submission has to define"),
     ("exercise", ("entry",), ["a", "b"], "entry", "names several, so calls are needed, or a driver"),
     ("exercise", ("entry",), 3, "entry", "expected text, or a list, found 3"),
-    ("exercise", ("dims",), GONE, "constraints[0]", "uses 'D'; none is known here"),
+    ("exercise", ("dims",), GONE, "constraints[0]", "uses 'D'; dims names none"),
     ("exercise", ("parameters", "x", "dtype"), "float16", "parameters.x.dtype", "found 'float16'"),
     ("exercise", ("parameters", "x", "vals"), 1, "parameters.x.vals", "did you mean 'values'?"),
     (
@@ -244,6 +244,9 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
         "limits.seconds_per_call",
         "expected a number, found true",
     ),
+    ("exercise", ("limits", "times_reference"), 1, "limits.times_reference", "greater than 1, found 1"),
+    ("exercise", ("limits", "times_reference"), "ten", "limits.times_reference", "a number, found 'ten'"),
+    ("exercise", ("limits", "times_reference"), True, "limits.times_reference", "a number, found true"),
     ("exercise", ("work", "expression"), "N +", "work.expression", "is no arithmetic expression"),
     ("exercise", ("work", "per_case"), 0, "work.per_case", "greater than 0"),
     ("exercise", ("clauses", "Product"), {"title": "x"}, "clauses.Product", "found 'Product'"),

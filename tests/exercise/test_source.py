@@ -133,7 +133,7 @@ def test_a_scalar_may_have_another_value_in_a_case(tmp_path: Path) -> None:
 def test_a_call_that_the_exercise_has_not_is_told(tmp_path: Path) -> None:
     problem = fault(tmp_path, change={"ones_row": {"call": "row_scale"}})
     assert (problem.key, problem.line) == ("[0].call", line_of(tmp_path, "call: row_scale"))
-    assert problem.message == "unknown call 'row_scale'; none is known here"
+    assert problem.message == "is for an exercise with several calls, which this one is not"
 
 
 def test_unknown_parameters_of_relations_are_named(tmp_path: Path) -> None:

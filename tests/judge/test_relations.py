@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.exercise.models import RelationName
+from grader.exercise.checks import RelationName
 from grader.judge.relations import RELATIONS, Evidence, Judgement
 from grader.outcomes import ArrayValue, StepOutcome
 from judge.made_up import EXERCISE, case, returned, value
