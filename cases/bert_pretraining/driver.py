@@ -60,7 +60,9 @@ def run(model, tokens, segments):
     packed = model(torch.from_numpy(tokens), torch.from_numpy(segments))
     expected = (len(tokens), 98)
     if not isinstance(packed, torch.Tensor):
-        raise TypeError(f"forward returned a {type(packed).__name__}; expected one tensor of shape {expected}")
+        raise TypeError(
+            f"forward returned a {type(packed).__name__}; expected one tensor of shape {expected}"
+        )
     if tuple(packed.shape) != expected:
         raise ValueError(f"forward returned a tensor of shape {tuple(packed.shape)}; expected {expected}")
     return packed

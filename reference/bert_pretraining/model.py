@@ -1,7 +1,7 @@
 """The numpy reference of ``bert_pretraining``: the steps put together, a function for each call.
 
-Gradients are central differences in float64, taken at all the weights at once: so a step that is replaced by a
-wrong one has the gradient that goes with it.
+Gradients are central differences in float64, taken at all the weights at once: so a step that is replaced
+by a wrong one has the gradient that goes with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from .steps import LENGTH, VOCABULARY, Array, Steps
 
 STEPS = Steps()
-# Errors of this step, h**2 / 6 times a third derivative and rounding by h, are near 1e-9 of the largest gradient.
+# What it leaves out, and rounding divided by it, are both near 1e-9 of the largest gradient.
 STEP = 1e-5
 SHAPES: dict[str, list[int]] = {
     "word_embeddings.weight": [16, 8],
@@ -97,7 +97,9 @@ def encode(layers: Layers, tokens: Array, segments: Array) -> Array:
     return out
 
 
-def forward(steps: Steps, weights: Mapping[str, Array], tokens: Array, segments: Array, loaded: Array) -> Array:
+def forward(
+    steps: Steps, weights: Mapping[str, Array], tokens: Array, segments: Array, loaded: Array
+) -> Array:
     """(N, 98) packed logits.
 
     Args:
@@ -108,7 +110,9 @@ def forward(steps: Steps, weights: Mapping[str, Array], tokens: Array, segments:
     x = steps.activate_transform(steps.transform(hidden, layers.linear("transform")), steps.gelu)
     x = steps.norm_transform(x, layers.norm("mlm"))
     decoder = steps.decoder_weight(weights["word_embeddings"], loaded)
-    token_logits = steps.token_output(steps.add_decoder_bias(steps.decode(x, decoder), weights["decoder_bias"]))
+    token_logits = steps.token_output(
+        steps.add_decoder_bias(steps.decode(x, decoder), weights["decoder_bias"])
+    )
     pooled = steps.activate_pooler(steps.pooler(steps.pool(hidden), layers.linear("pooler")))
     pair_logits = steps.pair_output(layers.linear("nsp")(pooled))
     packed: Array = steps.pack(token_logits, pair_logits)

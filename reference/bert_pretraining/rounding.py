@@ -45,7 +45,8 @@ def _tensor_dtype(dtype: str) -> torch.dtype:
     return torch.float32 if dtype == "float32" else torch.float64
 
 
-def _torch_packed(weights: Any, tokens: Any, segments: Any, dtype: str) -> Any:
+def _torch_packed(arguments: tuple[Any, ...], dtype: str) -> Any:
+    weights, tokens, segments = arguments
     w = {name: torch.tensor(values).to(_tensor_dtype(dtype)) for name, values in weights.items()}
     return crosscheck.packed(w, tokens, segments).detach().numpy()
 
@@ -53,9 +54,8 @@ def _torch_packed(weights: Any, tokens: Any, segments: Any, dtype: str) -> Any:
 def _torch_shifted(arguments: tuple[Any, ...], dtype: str) -> Any:
     weights, tokens, segments, shift = arguments
     words = weights["word_embeddings"].astype(dtype) + shift.astype(dtype)
-    return _torch_packed({**weights, "word_embeddings": words}, tokens, segments, dtype)[:, :96].reshape(
-        -1, 6, 16
-    )
+    packed = _torch_packed(({**weights, "word_embeddings": words}, tokens, segments), dtype)
+    return packed[:, :96].reshape(-1, 6, 16)
 
 
 def _in_numpy(steps: Steps, call: str) -> Run:
@@ -63,9 +63,9 @@ def _in_numpy(steps: Steps, call: str) -> Run:
 
 
 _OF_TORCH: dict[str, Run] = {
-    "packed_logits": lambda arguments, dtype: _torch_packed(*arguments, dtype),
-    "token_logits": lambda arguments, dtype: _torch_packed(*arguments, dtype)[:, :96].reshape(-1, 6, 16),
-    "pair_logits": lambda arguments, dtype: _torch_packed(*arguments, dtype)[:, 96:],
+    "packed_logits": lambda arguments, dtype: _torch_packed(arguments, dtype),
+    "token_logits": lambda arguments, dtype: _torch_packed(arguments, dtype)[:, :96].reshape(-1, 6, 16),
+    "pair_logits": lambda arguments, dtype: _torch_packed(arguments, dtype)[:, 96:],
     "shifted_embeddings": _torch_shifted,
     "masked_loss": lambda arguments, dtype: crosscheck.loss(
         torch.tensor(arguments[0]).to(_tensor_dtype(dtype)), *arguments[1:]

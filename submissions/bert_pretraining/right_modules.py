@@ -48,7 +48,11 @@ class TinyBertPretraining(nn.Module):
 
     def forward(self, tokens, segments):
         places = torch.arange(6)
-        x = self.word_embeddings(tokens) + self.position_embeddings(places) + self.segment_embeddings(segments)
+        x = (
+            self.word_embeddings(tokens)
+            + self.position_embeddings(places)
+            + self.segment_embeddings(segments)
+        )
         hidden = self.encoder(self.embedding_norm(x))
         words = self.mlm_decoder(self.mlm_norm(F.gelu(self.mlm_transform(hidden))))
         pair = self.nsp_head(torch.tanh(self.pooler(hidden[:, 0])))
