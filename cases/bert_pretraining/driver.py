@@ -87,15 +87,15 @@ def shifted_embeddings(submission, weights, tokens, segments, shift):
     return run(model, tokens, segments)[:, :96].reshape(-1, 6, 16)
 
 
-def gradients(submission, weights, tokens, segments, coefficients):
+def gradients(submission, weights, tokens, segments, coefficients, rows):
     model = loaded(submission, weights)
     (run(model, tokens, segments) * torch.tensor(coefficients)).sum().backward()
 
     def gradient(parameter):
         return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
 
-    query = model.encoder.attention.query.weight
-    return {"words": gradient(model.word_embeddings.weight), "query": gradient(query)}
+    query_bias = model.encoder.attention.query.bias
+    return {"words": gradient(model.word_embeddings.weight)[rows], "query_bias": gradient(query_bias)}
 
 
 def masked_loss(submission, logits, positions, original):

@@ -51,13 +51,13 @@ def packed(w: Weights, tokens: Any, segments: Any) -> torch.Tensor:
 
 
 def gradients_in(arguments: tuple[Any, ...], dtype: torch.dtype) -> dict[str, Any]:
-    """words (16, 8) and query (8, 8), by autograd."""
-    weights, tokens, segments, coefficients = arguments
+    """words (R, 8) and query_bias (8,), by autograd."""
+    weights, tokens, segments, coefficients, rows = arguments
     w = _tensors(weights, dtype)
-    leaves = [w[name].requires_grad_() for name in ("word_embeddings", "query_weight")]
+    leaves = [w[name].requires_grad_() for name in ("word_embeddings", "query_bias")]
     total = (packed(w, tokens, segments) * torch.tensor(coefficients).to(dtype)).sum()
-    words, query = torch.autograd.grad(total, leaves)
-    return {"words": words.numpy(), "query": query.numpy()}
+    words, query_bias = torch.autograd.grad(total, leaves)
+    return {"words": words[rows].numpy(), "query_bias": query_bias.numpy()}
 
 
 def loss(logits: torch.Tensor, positions: Any, original: Any) -> torch.Tensor:

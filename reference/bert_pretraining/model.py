@@ -150,19 +150,25 @@ def run_shifted_embeddings(steps: Steps, arguments: tuple[Any, ...], dtype: DTyp
 
 def run_gradients(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
     """The gradients of the packed logits times ``coefficients``, added up; float64 whatever the dtype."""
-    weights, tokens, segments, coefficients = arguments
+    weights, tokens, segments, coefficients, rows = arguments
     weights = _as(weights, np.float64)
     loaded = weights["word_embeddings"]
+    # One step for each element of the rows, and for each of the bias.
+    rows = np.asarray(rows)
+    word_moves = np.zeros((len(rows), 8, *loaded.shape))
+    for at, row in enumerate(rows):
+        word_moves[at, :, row] = STEP * np.eye(8)
     gradients = {}
-    for part, name in (("words", "word_embeddings"), ("query", "query_weight")):
-        at = weights[name]
-        moves = STEP * np.eye(at.size).reshape(at.size, *at.shape)
+    for part, name, moves in (
+        ("words", "word_embeddings", word_moves.reshape(-1, *loaded.shape)),
+        ("query_bias", "query_bias", STEP * np.eye(8)[:, None, None, :]),
+    ):
         after, before = (
-            forward(steps, weights | {name: at + side}, tokens, segments, loaded) for side in (moves, -moves)
+            forward(steps, weights | {name: weights[name] + side}, tokens, segments, loaded)
+            for side in (moves, -moves)
         )
-        slope = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)
-        gradients[part] = slope.reshape(at.shape)
-    return gradients
+        gradients[part] = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)
+    return {"words": gradients["words"].reshape(-1, 8), "query_bias": gradients["query_bias"]}
 
 
 def run_masked_loss(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
@@ -226,7 +232,7 @@ def shifted_embeddings(*arguments: Any) -> Any:
 
 
 def gradients(*arguments: Any) -> Any:
-    """words (16, 8) and query (8, 8), of weights, tokens, segments and coefficients (N, 98)."""
+    """words (R, 8) and query_bias (8,), of weights, tokens, segments, coefficients (N, 98) and R rows."""
     return run_gradients(STEPS, arguments)
 
 

@@ -86,14 +86,17 @@ def _loss_gradient(arguments: tuple[Any, ...], dtype: str) -> Any:
 
 def _per_example(arguments: tuple[Any, ...], dtype: str) -> Any:
     """The gradients of each example alone, added up."""
-    weights, tokens, segments, coefficients = arguments
+    weights, tokens, segments, coefficients, rows = arguments
     each = [
         crosscheck.gradients_in(
-            (weights, tokens[n : n + 1], segments[n : n + 1], coefficients[n : n + 1]), _tensor_dtype(dtype)
+            (weights, tokens[n : n + 1], segments[n : n + 1], coefficients[n : n + 1], rows),
+            _tensor_dtype(dtype),
         )
         for n in range(len(tokens))
     ]
-    return {part: np.sum([one[part] for one in each], axis=0, dtype=dtype) for part in ("words", "query")}
+    return {
+        part: np.sum([one[part] for one in each], axis=0, dtype=dtype) for part in ("words", "query_bias")
+    }
 
 
 RUNS: dict[str, dict[str, Run]] = {
