@@ -34,29 +34,26 @@ def weights() -> dict[str, Array]:
     import torch
     from torch import nn
 
-    torch.manual_seed(SEED)  # type: ignore[no-untyped-call]
-    layers = [
-        (names, make())
-        for names, make in (
-            (("word_embeddings",), lambda: nn.Embedding(16, 8)),
-            (("position_embeddings",), lambda: nn.Embedding(6, 8)),
-            (("segment_embeddings",), lambda: nn.Embedding(2, 8)),
-            (_of("embedding_norm"), lambda: nn.LayerNorm(8)),
-            (_of("query"), lambda: nn.Linear(8, 8)),
-            (_of("key"), lambda: nn.Linear(8, 8)),
-            (_of("value"), lambda: nn.Linear(8, 8)),
-            (_of("project"), lambda: nn.Linear(8, 8)),
-            (_of("attention_norm"), lambda: nn.LayerNorm(8)),
-            (_of("up"), lambda: nn.Linear(8, 32)),
-            (_of("down"), lambda: nn.Linear(32, 8)),
-            (_of("output_norm"), lambda: nn.LayerNorm(8)),
-            (_of("transform"), lambda: nn.Linear(8, 8)),
-            (_of("mlm_norm"), lambda: nn.LayerNorm(8)),
-            # Its weight is thrown away: the decoder has that of the word embeddings.
-            (("", "decoder_bias"), lambda: nn.Linear(8, 16)),
-            (_of("pooler"), lambda: nn.Linear(8, 8)),
-            (_of("nsp"), lambda: nn.Linear(8, 2)),
-        )
+    torch.manual_seed(SEED)
+    layers: list[tuple[tuple[str, ...], nn.Module]] = [
+        (("word_embeddings",), nn.Embedding(16, 8)),
+        (("position_embeddings",), nn.Embedding(6, 8)),
+        (("segment_embeddings",), nn.Embedding(2, 8)),
+        (_of("embedding_norm"), nn.LayerNorm(8)),
+        (_of("query"), nn.Linear(8, 8)),
+        (_of("key"), nn.Linear(8, 8)),
+        (_of("value"), nn.Linear(8, 8)),
+        (_of("project"), nn.Linear(8, 8)),
+        (_of("attention_norm"), nn.LayerNorm(8)),
+        (_of("up"), nn.Linear(8, 32)),
+        (_of("down"), nn.Linear(32, 8)),
+        (_of("output_norm"), nn.LayerNorm(8)),
+        (_of("transform"), nn.Linear(8, 8)),
+        (_of("mlm_norm"), nn.LayerNorm(8)),
+        # Its weight is thrown away: the decoder has that of the word embeddings.
+        (("", "decoder_bias"), nn.Linear(8, 16)),
+        (_of("pooler"), nn.Linear(8, 8)),
+        (_of("nsp"), nn.Linear(8, 2)),
     ]
     made: dict[str, Array] = {}
     for names, layer in layers:
@@ -122,12 +119,12 @@ EXAMPLES: dict[str, tuple[str, tuple[int, ...], int]] = {
 }
 NOTES = {
     "first_segment": (
-        "Position 2 is masked. Every query spreads its attention over all six keys, those of the other segment "
-        "too. The model has learned nothing yet: an even guess among 16 tokens has a loss of 2.77."
+        "Position 2 is masked. Every query spreads its attention over all six keys, those of the other "
+        "segment too. The model has learned nothing yet: an even guess among 16 tokens has a loss of 2.77."
     ),
     "second_segment": (
-        "Position 4 is masked instead. Its row and its column of the attention are others now, and what every "
-        "position gives changes with them."
+        "Position 4 is masked instead. Its row and its column of the attention are others now, and what "
+        "every position gives changes with them."
     ),
     "both_segments": (
         "Two positions are masked, and the loss is the mean of both. The prediction at position 2 is another "
@@ -187,8 +184,8 @@ def demonstrate() -> Demonstration:
     return Demonstration(
         "BERT at a reduced size: masked tokens and sentence pairs",
         "Six toy tokens, CLS 4 5 SEP in the first segment and 6 SEP in the second, of a vocabulary of 16. "
-        "Some are replaced by MASK, which is token 3. In real pretraining 15 % of the tokens are chosen, and of those "
-        "8 in 10 become MASK, 1 in 10 another token, and 1 in 10 stay as they are.\n\n"
+        "Some are replaced by MASK, which is token 3. In real pretraining 15 % of the tokens are chosen, "
+        "and of those 8 in 10 become MASK, 1 in 10 another token, and 1 in 10 stay as they are.\n\n"
         f"The weights are the first ones of torch {version} after manual_seed({SEED}); nothing is trained, "
         f"and no sentence stands behind the tokens. Of the losses: {recorded}",
         examples,
