@@ -28,7 +28,7 @@ PLACES = 12
 FEW = 16
 # How many changes of an input of more than `MOST_NUMBERS` numbers are tried, and the shortest run of it
 # that is set to 0: single numbers would take minutes, and such an input is read by which arrays are not 0.
-TRIES = 500
+TRIES = 150
 LONG = 8
 
 
@@ -52,7 +52,7 @@ class Move:
         old = array[self.index]
         new = np.asarray(self.change(old.astype(np.float64)))
         changed = array.copy()
-        changed[self.index] = domain.bounded(domain.exercise.slots[self.name], new, given.dims)
+        changed[self.index] = domain.bounded(domain.slots[self.name], new, given.dims)
         return None if np.array_equal(changed, array) else given.with_array(self.name, changed)
 
 
@@ -146,13 +146,16 @@ def simplifications(domain: Domain, given: Input, shortest: int = 1) -> list[Mov
     """
     moves: list[Move] = []
     largest_first = sorted(given.arrays, key=lambda name: -given.arrays[name].size)
+    if shortest > 1:
+        # Where not everything is tried, every array as a whole comes before a part of one.
+        moves += [Move(name, (...,), np.zeros_like) for name in largest_first]
     for name in largest_first:
         array = given.arrays[name]
         if not array.size:
             continue
         whole: Any = (slice(None),) * array.ndim
         moves.append(Move(name, whole, np.zeros_like))
-        parts = domain.exercise.slots[name].parts
+        parts = domain.slots[name].parts
         if parts is not None:
             for number in range(len(parts.names)):
                 part = [slice(None)] * array.ndim
@@ -170,7 +173,8 @@ def simplifications(domain: Domain, given: Input, shortest: int = 1) -> list[Mov
         moves += [Move(name, whole, change) for change in (_unit, np.abs, _whole, _tenths, _digit)]
         moves += [Move(name, whole, _times(factor)) for factor in (0.1, 10.0)]
     for name in largest_first:
-        for index in np.ndindex(given.arrays[name].shape):
+        # What is 0 is as simple as can be.
+        for index in map(tuple, np.argwhere(given.arrays[name] != 0).tolist()):
             moves += [Move(name, index, _becomes(number)) for number in SIMPLE]
             moves += [Move(name, index, change) for change in (_whole, _nearer, _tenths, _digit, np.abs)]
     return moves
