@@ -135,6 +135,7 @@ class Domain:
 
     def __init__(self, exercise: Exercise) -> None:
         self.exercise = exercise
+        self.slots = exercise.slots
         self.shapes: dict[str, list[str | int | float]] = {
             name: list(p.shape) for name, p in exercise.slots.items() if p.shape is not None
         }
@@ -318,7 +319,7 @@ class Domain:
 
     def weight(self, given: Input) -> tuple[int, ...]:
         """The order of inputs of the same `size`: unusual dtypes, numbers that are not 0, their digits."""
-        unusual = sum(a.dtype != self.exercise.slots[n].dtype for n, a in given.arrays.items())
+        unusual = sum(a.dtype != self.slots[n].dtype for n, a in given.arrays.items())
         filled, cost = 0, 0
         for array in given.arrays.values():
             present = array[array != 0]

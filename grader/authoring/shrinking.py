@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.authoring.inputs import Domain, Input
+from grader.authoring.inputs import MOST_NUMBERS, Domain, Input
 from grader.authoring.telling import Tell, Trial
 from grader.exercise.expressions import names
 
@@ -26,6 +26,10 @@ GROWTH = 1.2
 PLACES = 12
 # With so many numbers left, or fewer, two at once are set to 0.
 FEW = 16
+# How many changes of an input of more than `MOST_NUMBERS` numbers are tried, and the shortest run of it
+# that is set to 0: single numbers would take minutes, and such an input is read by which arrays are not 0.
+TRIES = 150
+LONG = 8
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Move:
         old = array[self.index]
         new = np.asarray(self.change(old.astype(np.float64)))
         changed = array.copy()
-        changed[self.index] = domain.bounded(domain.exercise.slots[self.name], new, given.dims)
+        changed[self.index] = domain.bounded(domain.slots[self.name], new, given.dims)
         return None if np.array_equal(changed, array) else given.with_array(self.name, changed)
 
 
@@ -57,29 +61,39 @@ def shrink(domain: Domain, trial: Trial, given: Input, goal: Tell) -> Input:
 
     A move is taken when it gives smaller dims, or the same with the parameters' dtypes or with less to write.
     """
+    large = domain.size(given.dims)[0] > MOST_NUMBERS
+    left = float(TRIES) if large else float("inf")
+
+    def holds(new: Input) -> bool:
+        nonlocal left
+        left -= 1
+        return trial.holds(new, goal) is not None
+
     moved = True
     while moved:
         moved = False
         for new in cut(domain, given):
-            if trial.holds(new, goal) is not None:
+            if holds(new):
                 given, moved = new, True
                 break
         if moved:
             continue
         usual = domain.usual(given)
-        if usual.key != given.key and trial.holds(usual, goal) is not None:
+        if usual.key != given.key and holds(usual):
             given, moved = usual, True
         weight = domain.weight(given)
         # A move that is taken does not begin the list anew: most of those before it would fail again.
-        for move in simplifications(domain, given):
+        for move in simplifications(domain, given, LONG if large else 1):
+            if left <= 0:
+                return given
             new_ = move.apply(domain, given)
             if new_ is None or (lighter := domain.weight(new_)) >= weight:
                 continue
-            if trial.holds(new_, goal) is not None:
+            if holds(new_):
                 given, weight, moved = new_, lighter, True
         if not moved:
             for new in without_two(given):
-                if trial.holds(new, goal) is not None:
+                if holds(new):
                     given, moved = new, True
                     break
     return given
@@ -123,21 +137,25 @@ def _remaining(old: int, new: int) -> list[list[int]]:
     return [[*range(start), *range(start + gone, old)] for start in places]
 
 
-def simplifications(domain: Domain, given: Input) -> list[Move]:
+def simplifications(domain: Domain, given: Input, shortest: int = 1) -> list[Move]:
     """The changes that make an input's numbers fewer or simpler, the boldest first.
 
     An array, a named part, a matrix, a run of numbers or a single one becomes 0; a matrix becomes the
-    identity; an array is scaled; its numbers, or a single one, become rounder.
+    identity; an array is scaled; its numbers, or a single one, become rounder. Runs have at least
+    ``shortest`` numbers.
     """
     moves: list[Move] = []
     largest_first = sorted(given.arrays, key=lambda name: -given.arrays[name].size)
+    if shortest > 1:
+        # Where not everything is tried, every array as a whole comes before a part of one.
+        moves += [Move(name, (...,), np.zeros_like) for name in largest_first]
     for name in largest_first:
         array = given.arrays[name]
         if not array.size:
             continue
         whole: Any = (slice(None),) * array.ndim
         moves.append(Move(name, whole, np.zeros_like))
-        parts = domain.exercise.slots[name].parts
+        parts = domain.slots[name].parts
         if parts is not None:
             for number in range(len(parts.names)):
                 part = [slice(None)] * array.ndim
@@ -145,7 +163,7 @@ def simplifications(domain: Domain, given: Input) -> list[Move]:
                 moves.append(Move(name, tuple(part), np.zeros_like))
         matrices = list(np.ndindex(array.shape[:-2])) if array.ndim >= 2 else []
         moves += [Move(name, matrix, np.zeros_like) for matrix in matrices if matrix]
-        moves += _runs(name, array.shape)
+        moves += _runs(name, array.shape, shortest)
     for name in largest_first:
         array = given.arrays[name]
         if array.ndim >= 2 and array.size:
@@ -155,17 +173,18 @@ def simplifications(domain: Domain, given: Input) -> list[Move]:
         moves += [Move(name, whole, change) for change in (_unit, np.abs, _whole, _tenths, _digit)]
         moves += [Move(name, whole, _times(factor)) for factor in (0.1, 10.0)]
     for name in largest_first:
-        for index in np.ndindex(given.arrays[name].shape):
+        # What is 0 is as simple as can be.
+        for index in map(tuple, np.argwhere(given.arrays[name] != 0).tolist()):
             moves += [Move(name, index, _becomes(number)) for number in SIMPLE]
             moves += [Move(name, index, change) for change in (_whole, _nearer, _tenths, _digit, np.abs)]
     return moves
 
 
-def _runs(name: str, shape: tuple[int, ...]) -> Iterator[Move]:
-    """Zeros for runs of numbers along the last axes: halves, quarters and so on down to single ones."""
+def _runs(name: str, shape: tuple[int, ...], shortest: int) -> Iterator[Move]:
+    """Zeros for runs of numbers along the last axes: halves, quarters and so on down to the shortest."""
     count = int(np.prod(shape))
     length = 1 << max(count - 1, 1).bit_length()
-    while length > 1:
+    while length > shortest:
         length //= 2
         for start in range(0, count, length):
             places = np.unravel_index(np.arange(start, min(start + length, count)), shape)
