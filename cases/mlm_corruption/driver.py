@@ -10,7 +10,7 @@ ITEMS = ("corrupted", "valid", "positions", "targets", "row_of")
 
 def policy_of(submission, *given):
     """The policy of these values; those that are None are left out."""
-    named = {name: value for name, value in zip(FIELDS, given) if value is not None}
+    named = {name: value for name, value in zip(FIELDS, given, strict=True) if value is not None}
     return submission.CorruptionPolicy(**named)
 
 

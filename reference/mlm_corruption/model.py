@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .steps import Array, Context, Policy, Steps
+from .steps import STEPS, Array, Context, Policy, Steps
 
-STEPS = Steps()
+__all__ = ["STEPS", "run"]
 
 
 def build_policy(steps: Steps, given: tuple[Any, ...]) -> Policy:

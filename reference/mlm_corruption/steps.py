@@ -266,3 +266,6 @@ class Steps:
     hand_valid: Callable[..., Any] = hand_valid
     read_targets: Callable[..., Any] = read_targets
     find_rows: Callable[..., Any] = find_rows
+
+
+STEPS = Steps()
