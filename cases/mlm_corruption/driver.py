@@ -43,8 +43,8 @@ def corrupt_batch(submission, token_ids, lengths, sentinel_id, vocab_size, *rest
 
 
 def corrupt_for_certain(submission, *arguments):
-    *given, seed = arguments
-    return corrupt_batch(submission, *given, np.random.default_rng(seed))
+    *given, start = arguments
+    return corrupt_batch(submission, *given, np.random.default_rng(start))
 
 
 def corrupt_twice(submission, token_ids, lengths, sentinel_id, vocab_size, *rest):

@@ -83,9 +83,9 @@ def run_corrupt_batch(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike
 
 
 def run_corrupt_for_certain(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
-    """The corrupted batch with a generator of the given seed."""
-    *given, seed = arguments
-    return corrupt(steps, (*given, np.random.default_rng(seed)))
+    """The corrupted batch with a generator that starts from the given seed."""
+    *given, start = arguments
+    return corrupt(steps, (*given, np.random.default_rng(start)))
 
 
 def run_corrupt_twice(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
