@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from grader.errors import GraderError
@@ -89,7 +90,7 @@ class Checked:
 
 
 def check(
-    what: PathLike | Callable[..., Any],
+    what: PathLike | Callable[..., Any] | ModuleType,
     *,
     exercise: PathLike | None = None,
     root: PathLike | None = None,
@@ -99,8 +100,9 @@ def check(
     """Check one submission.
 
     Args:
-        what: The path of a file, a notebook or a folder with one submission; or a live function, which is
-            called in this process, without the sandbox, and gets the visible checks only.
+        what: The path of a file, a notebook or a folder with one submission; or a live function, or a module
+            with the functions that are asked for, which are called in this process, without the sandbox, and
+            get the visible checks only.
         exercise: Name of the exercise, or path of a pack. When left out, the only one of the root, or
             ``mlm_forward``; where there is no root, the student's pack beside the file or in the current
             folder.

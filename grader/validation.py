@@ -250,6 +250,35 @@ class StatisticalTest:
 
 
 @dataclass(frozen=True)
+class TimeLimit:
+    """A time limit in an exercise whose limits follow the reference; processor time on this machine.
+
+    Attributes:
+        case: The case whose calls have it; empty for all calls together.
+        workloads: The reference's time as it is frozen, in workloads, with what the first call in a process
+            takes longer.
+        needed_s: The same as measured now.
+        allowed_s: What a submission may take.
+        times: So many times the frozen figure; 0 where the stated seconds are more.
+    """
+
+    case: str
+    workloads: float
+    needed_s: float
+    allowed_s: float
+    times: float
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """What a workload takes on this machine, the longest call's limit, and that of all calls together."""
+
+    workload_s: float
+    call: TimeLimit
+    in_all: TimeLimit
+
+
+@dataclass(frozen=True)
 class Validation:
     """What was found about an exercise; ``sound`` when there is no weakness.
 
@@ -266,6 +295,7 @@ class Validation:
         clauses: Title of each clause, in the statement's order.
         suite: What each case is, in the pack's order.
         mistakes: What each mistake of the matrix is, in the matrix's order.
+        time_limits: None where no limit follows the reference.
     """
 
     exercise: str
@@ -286,6 +316,7 @@ class Validation:
     clauses: Mapping[str, str] = field(default_factory=dict)
     suite: tuple[CaseInfo, ...] = ()
     mistakes: tuple[MistakeInfo, ...] = ()
+    time_limits: TimeLimits | None = None
 
     @property
     def sound(self) -> bool:
@@ -318,4 +349,5 @@ class Validation:
             "clauses": dict(self.clauses),
             "suite": [asdict(c) for c in self.suite],
             "mistakes": [asdict(m) for m in self.mistakes],
+            "time_limits": asdict(self.time_limits) if self.time_limits is not None else None,
         }

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from grader.errors import ExerciseError, GraderError, Problem, ToolMissingError
 from grader.exercise.answers import Answer, read_answer
 from grader.exercise.assemble import AssembledCase, plain_call
+from grader.exercise.checks import Holds, Raises, Relation, Statistic
 from grader.exercise.frozen import Measured
-from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic
+from grader.exercise.models import Exercise
 from grader.exercise.recipes import Parameter, Values
 from grader.exercise.reference import load_module
 from grader.exercise.structure import UnfitError, show_path

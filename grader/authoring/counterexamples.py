@@ -184,7 +184,8 @@ class Search:
                 if smallest is not None:
                     found[name] = smallest.written(name, self.call)
             kept = [rung for rung in known.ladder if rung.call_name == self.call] if known is not None else []
-            same = known is not None and found.keys() <= known.counterexamples.keys()
+            told = known.counterexamples.items() if known is not None else ()
+            same = found.keys() == {name for name, one in told if one.call_name == self.call}
             if kept and same:
                 ladder = kept
             else:

@@ -26,8 +26,9 @@ from grader.demonstration import (
 from grader.errors import ExerciseError, Problem
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.calls import ArrayArgument, leaves
+from grader.exercise.checks import Raises
 from grader.exercise.influence_calls import influence_calls, right_map
-from grader.exercise.models import Case, Exercise, Raises
+from grader.exercise.models import Case, Exercise
 from grader.exercise.reference import Entry, load_entries
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 

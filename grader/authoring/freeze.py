@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from grader.authoring.adequacy import Suite
+from grader.authoring.budget import limited_memory
 from grader.authoring.calibrate import HonestRuns, measure_case
 from grader.authoring.counterexamples import search_all
 from grader.authoring.strategies import draw_batch
+from grader.authoring.timing import time_reference, with_times
 from grader.errors import ExerciseError, Problem
+from grader.exercise import pack as packs
 from grader.exercise.assemble import assemble
-from grader.exercise.build import call_reference, hangs_on_chance
+from grader.exercise.build import build_pack
 from grader.exercise.frozen import Descriptor, Frozen, Measured
-from grader.exercise.misconceptions import load_misconceptions, load_model
+from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
 from grader.exercise.models import RandomCases
 from grader.exercise.reference import Entry, load_entries
+from grader.exercise.right_answers import call_reference, hangs_on_chance
 from grader.exercise.source import Entry as SourceEntry
 from grader.exercise.source import ExerciseSource, PlacedCase, drawn_case
 
@@ -64,7 +70,7 @@ def freeze(
     found = search_all(
         exercise, entries, model, misconceptions, calls, runs, None if anew else source.frozen, progress
     )
-    return Frozen(
+    frozen = Frozen(
         sources=source.digest,
         batches=batches,
         cases=measured,
@@ -72,6 +78,30 @@ def freeze(
         counterexamples=found.counterexamples,
         ladder=found.ladder,
     )
+    if exercise.limits.times_reference is not None:
+        progress("how long the reference takes")
+        frozen = with_times(frozen, None if anew else source.frozen, time_reference(source, batches))
+    if model is None or not any(hangs_on_chance(exercise, p.case.call) for p in source.cases(batches)):
+        return frozen
+    return replace(frozen, patterns=_patterns(source, frozen, model, misconceptions, progress))
+
+
+def _patterns(
+    source: ExerciseSource,
+    frozen: Frozen,
+    model: StepModel,
+    misconceptions: Misconceptions,
+    progress: Callable[[str], None],
+) -> dict[str, tuple[str, ...]]:
+    """The cases that fail with each known mistake: where answers hang on chance, nothing else tells it."""
+    suite = Suite(packs.loads(build_pack(source, frozen)))
+    patterns: dict[str, tuple[str, ...]] = {}
+    with limited_memory():
+        for one in misconceptions:
+            if not one.small:
+                progress(f"what fails with {one.id}")
+                patterns[one.id] = suite.trial(one.id, model.entry(one.make())).killed
+    return patterns
 
 
 class _Measurer:

@@ -29,7 +29,7 @@ from grader.exercise.forms import Form
 from grader.exercise.models import Case, Exercise
 from grader.exercise.recipes import ArrayChange, Edit, Parameter, PartChange, Uniform, Values
 from grader.exercise.rehearsal import rehearse
-from grader.exercise.source import PlacedCase
+from grader.exercise.source import ExerciseSource, PlacedCase
 from grader.exercise.structure import UnfitError
 from grader.judge.answers import Refusal, read_answer
 from grader.outcomes import StepOutcome
@@ -264,6 +264,20 @@ def _drawn(exercise: Exercise, loose: Collection[str]) -> Iterator[AssembledCase
             failures += 1
             if failures > COUNT:
                 return
+
+
+def loose_arguments(source: ExerciseSource, call: str) -> frozenset[str]:
+    """Arguments of a call for which some case has other values or another kind of dtype than the recipe."""
+    found = set()
+    slots = source.exercise.view(call).slots
+    for entry in source.entries:
+        if source.exercise.call_named(entry.spec.call) != call:
+            continue
+        for name, change in entry.spec.arrays.items():
+            floats = (change.dtype or "").startswith("float") and slots[name].dtype.startswith("int")
+            if floats or change.values is not None or change.edits:
+                found.add(name)
+    return frozenset(found)
 
 
 class _Draw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,28 +26,32 @@ from grader.authoring.adequacy import (
 from grader.authoring.answers import outcomes_like, outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR, HIGH_NOISE, HonestRuns, advise
 from grader.authoring.mutants import Mutants
+from grader.authoring.power import look_at_test
 from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import COUNT as SAMPLES
-from grader.authoring.samples import Samples
+from grader.authoring.samples import Samples, loose_arguments
 from grader.authoring.secrecy import revealed
+from grader.authoring.time_limits import figures, tight
+from grader.authoring.timing import LEAST_ROUNDS, time_reference
 from grader.authoring.worked import Worked, disagreements, read_worked, unknown_names
 from grader.batch.asking import asked_of
+from grader.batch.limits import allowed_here
 from grader.batch.runner import Runner
 from grader.errors import ExerciseError, OwnFaultError, Problem
 from grader.exercise import pack as packs
 from grader.exercise import yaml_source
 from grader.exercise.answers import answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
-from grader.exercise.build import RightAnswer, build_pack, call_reference
+from grader.exercise.build import build_pack
 from grader.exercise.cached import cached_pack
-from grader.exercise.claims import ClaimError
+from grader.exercise.checks import Relation
 from grader.exercise.expressions import evaluate
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
-from grader.exercise.models import Relation
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import Functions
 from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.right_answers import RightAnswer, call_reference
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.structure import UnfitError
 from grader.exercise.yaml_source import Document
@@ -55,10 +59,9 @@ from grader.handout.starter import starter
 from grader.handout.statement import read_statement, statement_path
 from grader.intake.collect import collect
 from grader.judge.cases import judge_case
-from grader.judge.properties import Counted, count, power_of
 from grader.judge.scoring import rounded
-from grader.judge.statistics import trials_needed
 from grader.outcomes import StepOutcome
+from grader.sandbox import workload
 from grader.validation import (
     CaseInfo,
     CaseMargin,
@@ -68,6 +71,7 @@ from grader.validation import (
     PublicShare,
     StatisticalTest,
     Survivor,
+    TimeLimits,
     Validation,
     Weakness,
 )
@@ -75,9 +79,6 @@ from grader.validation import (
 CROSSCHECK = 1e-12
 TRIVIAL_SHARE = 0.02
 PUBLIC_SHARE = 0.9
-# What a statistical test has to reach, and by how much the reference itself may be off.
-POWER = 0.999
-IMPROBABLE = 1e-4
 
 Array = NDArray[Any]
 
@@ -103,6 +104,7 @@ class Validator:
         self.weaknesses: list[Weakness] = []
         self.worked_mistakes: list[MistakeInfo] = []
         self.statistics: list[StatisticalTest] = []
+        self.seconds: dict[str, float] = {}
 
     pack: Pack
 
@@ -178,6 +180,7 @@ class Validator:
         self.progress("reference and cross-check")
         for placed in self.placed.values():
             self._reference(placed)
+        time_limits = self._time_limits(fast=fast)
         self.progress("trivial answers")
         self._trivial(suite)
         trials = self._known_mistakes(suite)
@@ -214,6 +217,7 @@ class Validator:
                 CaseInfo(c.id, c.title, c.clause, c.group, c.visibility, c.points) for c in self.pack.cases
             ),
             mistakes=(*map(_info, self._mistakes()), *self.worked_mistakes),
+            time_limits=time_limits,
         )
 
     def _counts(self) -> dict[str, Any]:
@@ -290,7 +294,9 @@ class Validator:
         exercise = self.source.exercise
         case = next(c for c in self.pack.cases if c.id == placed.case.id)
         assembled = assemble(exercise, placed)
+        begin = time.process_time()
         right = call_reference(self.entries, assembled, exercise)
+        self.seconds[case.id] = time.process_time() - begin
         call = self.pack.call(case)
         if call.is_array and not case.chance and case.check != "raises":
             answers = [one.array for one in right]
@@ -324,24 +330,27 @@ class Validator:
 
     def _statistic(self, case: PackCase, outcomes: Sequence[StepOutcome]) -> None:
         """A statistical test tells what it has to tell, and the reference is nowhere near failing it."""
-        log_level = float(case.options["log_level"])
-        try:
-            counted = count(self.pack, case, outcomes)
-            power = power_of(counted, log_level)
-        except (ClaimError, ValueError) as error:
-            self.weak("statistic_fails", str(error), case.id, "check")
-            return
-        test = str(case.options["statistic"])
-        self.statistics.append(
-            StatisticalTest(case.id, test, counted.trials, math.exp(log_level), round(power, 6))
-        )
-        if power < POWER:
-            needed = _advice(counted, log_level)
-            message = f"its power against {case.options['against']} is {power:.4g}; {POWER} is wanted"
-            self.weak("statistic_without_power", f"{message}{needed}", case.id, "check", "calls")
-        if counted.log_p < math.log(IMPROBABLE):
-            message = f"the reference does what chance does once in {math.exp(-counted.log_p):.0f} times"
-            self.weak("reference_improbable", f"{message}: {counted.words}", case.id, "check")
+        test, faults = look_at_test(self.pack, case, outcomes)
+        if test is not None:
+            self.statistics.append(test)
+        for code, message, *key in faults:
+            self.weak(code, message, case.id, *key)
+
+    def _time_limits(self, *, fast: bool) -> TimeLimits | None:
+        """The limits leave room for whoever is slower than the reference."""
+        allowed = allowed_here(self.pack)
+        seconds, start = self.seconds, 0.0
+        follow = self.source.exercise.limits.times_reference is not None
+        if follow or tight(self.pack, allowed, seconds):
+            # Once in passing, with as many threads as there are cores, is no measurement.
+            self.progress("how long the reference takes")
+            rounds = LEAST_ROUNDS - 1 if fast else LEAST_ROUNDS
+            times = time_reference(self.source, self.frozen.batches, rounds=rounds)
+            seconds = {name: one.seconds for name, one in times.works.items()}
+            start = times.start.seconds
+        for need in tight(self.pack, allowed, seconds, start):
+            self.weak_exercise("time_limit_tight", str(need), "limits", need.key)
+        return figures(self.pack, allowed, seconds, start, workload.seconds()) if follow else None
 
     def _crosscheck(self, assembled: AssembledCase, case: PackCase, right: Sequence[RightAnswer]) -> None:
         """The cross-check gives what the reference gives; where chance decides, what the case asks for."""
@@ -600,31 +609,6 @@ class Validator:
                 )
             )
         return tuple(margins)
-
-
-def _advice(counted: Counted, log_level: float) -> str:
-    """How many trials would give a test its power, where that can be told."""
-    if isinstance(counted.expected, list) or isinstance(counted.against, list):
-        return ""
-    try:
-        trials = trials_needed(counted.expected, counted.against, log_level, POWER)
-    except ValueError:
-        return ""
-    return f"; it takes {trials:,} trials, now there are {counted.trials:,}"
-
-
-def loose_arguments(source: ExerciseSource, call: str) -> frozenset[str]:
-    """Arguments of a call for which some case has other values or another kind of dtype than the recipe."""
-    found = set()
-    slots = source.exercise.view(call).slots
-    for entry in source.entries:
-        if source.exercise.call_named(entry.spec.call) != call:
-            continue
-        for name, change in entry.spec.arrays.items():
-            floats = (change.dtype or "").startswith("float") and slots[name].dtype.startswith("int")
-            if floats or change.values is not None or change.edits:
-                found.add(name)
-    return frozenset(found)
 
 
 def _alone(entries: Mapping[str, Entry]) -> Functions:

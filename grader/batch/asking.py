@@ -9,4 +9,4 @@ from grader.intake.asked import Asked
 def asked_of(pack: Pack) -> Asked:
     """What a pack's exercise asks for."""
     exercise = pack.exercise
-    return Asked(exercise.entry, exercise.packages, exercise.parameters)
+    return Asked(exercise.entry, exercise.packages, exercise.parameters, exercise.entries[1:])

@@ -11,12 +11,14 @@ import linecache
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from grader.errors import GraderError
 from grader.exercise.calls import read_plan
+from grader.exercise.driving import bound
 from grader.exercise.pack import Pack
-from grader.exercise.rehearsal import rehearse
+from grader.exercise.rehearsal import Functions, rehearse
 from grader.exercise.select import select
 from grader.judge import submission as judging
 from grader.judge.follow_up import choose, complete
@@ -29,20 +31,18 @@ NOTE = (
 )
 
 
-def check_function(pack: Pack, function: Callable[..., Any]) -> Result:
-    """The Result record of a function that lives in this process.
+def check_function(pack: Pack, function: Callable[..., Any] | ModuleType) -> Result:
+    """The Result record of a function that lives in this process, or of a module with what is asked for.
 
     Args:
         pack: The exercise's pack; of a whole one the visible cases are taken.
-        function: Called with the arguments by position.
+        function: Called with the arguments by position. Where several names are asked for, the module that
+            defines them.
 
     Raises:
         GraderError: It can't be called, or the pack has no visible case.
     """
-    if not callable(function):
-        raise GraderError(
-            f"{type(function).__name__} can't be called; give the function {pack.exercise.entry}, or a path"
-        )
+    calls = _calls_of(pack, function)
     pack = visible(pack)
     begin, cpu = time.perf_counter(), time.process_time()
     name = getattr(function, "__name__", type(function).__name__)
@@ -53,15 +53,35 @@ def check_function(pack: Pack, function: Callable[..., Any]) -> Result:
         notes=(NOTE,),
         source=_text_of(function),
     )
-    steps = {phase: rehearse(function, block, pack.plans[phase]) for phase, block in pack.blocks.items()}
+    steps = {phase: rehearse(calls, block, pack.plans[phase]) for phase, block in pack.blocks.items()}
     load = LoadOutcome("returned", found=True, callable=True, type=type(function).__name__)
     result = judging.judge(context, Execution(None, load, steps, cpu_s=time.process_time() - cpu))
-    calls = choose(pack, result)
-    if calls is not None:
-        outcomes = rehearse(function, calls.block, read_plan(calls.block))
-        result = complete(pack, result, calls, outcomes, context.submission.filename)
+    small = choose(pack, result)
+    if small is not None:
+        outcomes = rehearse(calls, small.block, read_plan(small.block))
+        result = complete(pack, result, small, outcomes, context.submission.filename)
     wall = round(time.perf_counter() - begin, 6)
     return replace(result, timing=replace(result.timing, wall_s=wall))
+
+
+def _calls_of(pack: Pack, given: Callable[..., Any] | ModuleType) -> Functions:
+    """What makes the exercise's calls."""
+    exercise = pack.exercise
+    if isinstance(given, ModuleType):
+        missing = [name for name in exercise.entries if not callable(getattr(given, name, None))]
+        if len(missing) == len(exercise.entries):
+            raise GraderError(f"the module {given.__name__} defines no {', nor '.join(missing)}")
+        return bound(exercise.driver, given, tuple(exercise.calls), exercise.entry)
+    if len(exercise.entries) > 1 or exercise.driver:
+        raise GraderError(
+            f"{exercise.name} asks for {' and '.join(exercise.entries)}; give the module that defines them, "
+            "or a path"
+        )
+    if not callable(given):
+        raise GraderError(
+            f"{type(given).__name__} can't be called; give the function {exercise.entry}, or a path"
+        )
+    return given
 
 
 def visible(pack: Pack) -> Pack:
@@ -80,12 +100,16 @@ def visible(pack: Pack) -> Pack:
     return changed
 
 
-def _text_of(function: Callable[..., Any]) -> str:
+def _text_of(function: Callable[..., Any] | ModuleType) -> str:
     """The text of its file or of its cell of a notebook; empty where Python knows none."""
+    if isinstance(function, ModuleType):
+        return "".join(linecache.getlines(function.__file__ or ""))
     code = getattr(inspect.unwrap(function), "__code__", None)
     return "".join(linecache.getlines(code.co_filename)) if code is not None else ""
 
 
-def _file_of(function: Callable[..., Any]) -> str:
+def _file_of(function: Callable[..., Any] | ModuleType) -> str:
+    if isinstance(function, ModuleType):
+        return function.__file__ or function.__name__
     code = getattr(inspect.unwrap(function), "__code__", None)
     return code.co_filename if code is not None else getattr(function, "__name__", "function")

@@ -13,10 +13,13 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 from grader.batch.jobs import Job
+from grader.batch.limits import Allowed, allowed_here, stated
+from grader.batch.standing import Steps, TellStanding
 from grader.batch.stored import Ran, SmallCalls
 from grader.exercise.calls import arrays_of, read_plan
 from grader.exercise.pack import Pack
@@ -27,11 +30,10 @@ from grader.outcomes import Execution
 from grader.result import Adjustment, Isolation, Result, SubmissionInfo
 from grader.sandbox.analyst import Analysis, Analyst
 from grader.sandbox.children import PackageMissingError, SandboxError, Server
-from grader.sandbox.execution import Phase, Program, execute
+from grader.sandbox.execution import Phase, Program, Tell, execute
 from grader.sandbox.levels import probe, why_not_full
 from grader.sandbox.packages import KINDS
 from grader.sandbox.servers import make_server
-from grader.sandbox.watch import Limits
 
 # How many calls of a phase are recorded where that is slow.
 RECORDED_CALLS = 3
@@ -52,6 +54,7 @@ class Runner:
         started: A numpy server that was started ahead and knows nothing yet; the runner ends it.
         weak_isolation: Run submissions also where they can't be confined fully.
         prints: Keep of every public case what its calls printed, also where it passed.
+        tell: Told now and then, while a submission's calls are made, how far they are.
     """
 
     def __init__(
@@ -61,8 +64,13 @@ class Runner:
         *,
         weak_isolation: bool = True,
         prints: bool = False,
+        tell: TellStanding | None = None,
     ) -> None:
         self.pack = pack
+        self._tell: Tell | None = None
+        if tell is not None:
+            steps = Steps(pack)
+            self._tell = lambda reached: tell(steps.standing(reached))
         self._prints = prints
         self._weak_isolation = weak_isolation
         self._servers: dict[str, Server] = {}
@@ -76,13 +84,6 @@ class Runner:
             Phase(name, block, pack.plans[name], *pack.answer_sizes(name))
             for name, block in pack.blocks.items()
         ]
-        limits = pack.exercise.limits
-        self._limits = Limits(
-            seconds_per_call=float(limits["seconds_per_call"]),
-            seconds=float(limits["seconds"]),
-            memory=int(limits["memory"]),
-            output=int(limits["output"]),
-        )
 
     def __enter__(self) -> Runner:
         return self
@@ -256,7 +257,8 @@ class Runner:
         plan = read_plan(calls.block)
         phase = Phase(FOLLOW_UP, calls.block, plan, calls.answer_bytes, calls.answers_bytes)
         # All these calls together get the time of one: what hangs only here is not worth more.
-        limits = replace(self._limits, seconds=self._limits.seconds_per_call)
+        longest = self._allowed.longest
+        limits = replace(self._allowed.limits, seconds_per_call=longest, seconds=longest, times_reference=0.0)
         for _ in range(2):
             try:
                 ran = execute(self.start(self._used), program, [phase], limits)
@@ -282,6 +284,10 @@ class Runner:
 
     # --- running ---------------------------------------------------------------------------
 
+    @cached_property
+    def _allowed(self) -> Allowed:
+        return allowed_here(self.pack)
+
     def _execute(self, program: Program) -> Execution:
         for attempt in range(2):
             try:
@@ -306,14 +312,20 @@ class Runner:
             self._isolation = Isolation(server.level, server.layers)
             self._check_level()
             phases = self._phases_for(kind, program)
-            limits = self._limits
+            limits = self._allowed.limits
             if kind == "torch":
                 # A recorded call may take all of its time and then be made once more.
-                spare = sum(len(phase.recorded or ()) for phase in phases) * limits.seconds_per_call
+                spare = sum(phase.seconds(n, limits) for phase in phases for n in phase.recorded or ())
                 limits = replace(limits, spare_seconds=spare)
             self._used = kind
             execution = execute(
-                server, program, phases, limits, report=analysis.report, repeat=kind == "torch"
+                server,
+                program,
+                phases,
+                limits,
+                report=analysis.report,
+                repeat=kind == "torch",
+                tell=self._tell,
             )
             needed = execution.load.needs if execution.load is not None else ""
             possible = needed in KINDS and needed in self.pack.exercise.packages
@@ -335,9 +347,14 @@ class Runner:
 
     def _analyze(self, program: Program) -> Analysis:
         if self._analyst is None:
-            self._analyst = Analyst(self.start("numpy"), self._limits.memory)
+            self._analyst = Analyst(self.start("numpy"), stated(self.pack).memory)
         return self._analyst.analyze(
-            program.source, program.filename, program.entries[0], program.parts, program.module
+            program.source,
+            program.filename,
+            program.entries if len(program.entries) > 1 else program.entries[0],
+            program.parts,
+            program.module,
+            driven=bool(program.driver),
         )
 
     def _with_findings(self, execution: Execution) -> Mapping[str, Any] | None:
@@ -366,7 +383,11 @@ class Runner:
         """The phases, with the calls chosen in which the use of banned helpers is looked for."""
         text = f"{self.pack.execution_digest}\n{program.source}".encode("utf-8", "surrogatepass")
         chosen = random.Random(hashlib.sha256(text).digest())
-        return [replace(p, recorded=_recorded(p, kind, chosen)) for p in self._phases]
+        steps = self._allowed.steps
+        return [
+            replace(p, recorded=_recorded(p, kind, chosen), allowed=steps.get(p.name, ()))
+            for p in self._phases
+        ]
 
 
 def _imported(driver: str) -> set[str]:

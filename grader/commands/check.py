@@ -21,6 +21,7 @@ from grader.commands.shared import (
     print_json,
     say,
 )
+from grader.commands.waiting import Waiting
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
@@ -68,22 +69,32 @@ def _check(chosen: argparse.Namespace) -> int:
     require(chosen.require_isolation, "--require-isolation LEVEL asks for less")
     # The runner ends it.
     started, warm.server = warm.server, None
-    with Runner(pack, started, prints=checks is not None) as runner:
+    waiting = Waiting(quiet=chosen.quiet or chosen.json)
+    with Runner(pack, started, prints=checks is not None, tell=waiting.update) as runner:
         if chosen.watch:
             from grader.commands.watch import watch_pack
 
-            watch_pack(chosen, pack, runner.grade, partial(_show, chosen, checks), partial(_finish, chosen))
-        return _check_once(chosen, pack, runner, checks)
+            grade = partial(_grade, runner, waiting)
+            watch_pack(chosen, pack, grade, partial(_show, chosen, checks), partial(_finish, chosen))
+        return _check_once(chosen, pack, runner, waiting, checks)
 
 
-def _check_once(chosen: argparse.Namespace, pack: Pack, runner: Runner, checks: int | None) -> int:
+def _grade(runner: Runner, waiting: Waiting, submission: Submission) -> Result:
+    with waiting.during():
+        return runner.grade(submission)
+
+
+def _check_once(
+    chosen: argparse.Namespace, pack: Pack, runner: Runner, waiting: Waiting, checks: int | None
+) -> int:
     from grader.commands.intake import collected
 
     intake = collected(chosen, pack, single=True)
     results: list[Result] = []
     with _log(chosen):
-        for submission in intake.submissions:
-            result = runner.grade(submission)
+        for number, submission in enumerate(intake.submissions, start=1):
+            with waiting.during(number, len(intake.submissions)):
+                result = runner.grade(submission)
             if results and not (chosen.json or chosen.quiet):
                 console().print()
             results.append(result)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.exercise.checks import Change
 from grader.exercise.expressions import Number, evaluate
-from grader.exercise.models import Change
 from grader.exercise.recipes import ArrayChange, Edit, Parameter, PartChange, Parts, ValueRecipe, Values
 
 Array = NDArray[Any]

@@ -19,8 +19,9 @@ from grader.exercise.calls import (
     leaves,
     plain,
 )
+from grader.exercise.checks import Change, Statistic, change_of
 from grader.exercise.expressions import ExpressionError, evaluate
-from grader.exercise.models import Case, Change, Exercise, Statistic, change_of
+from grader.exercise.models import Case, Exercise
 from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.source import PlacedCase
 
@@ -66,7 +67,8 @@ def case_seed(case: Case) -> int:
 def generator_seed(seed: int, name: str, number: int = 0) -> int:
     """The seed of a generator argument in one of a case's calls."""
     text = f"{seed}\0{name}\0{number}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+    # Short enough to be typed.
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,25 @@ from numpy.typing import NDArray
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
-from grader.exercise.answers import Answer, answer_of
-from grader.exercise.assemble import AssembledCase, assemble, plain_call
+from grader.exercise.assemble import AssembledCase, assemble
 from grader.exercise.cache import remembered
 from grader.exercise.calls import PhaseBuilder, grouped
+from grader.exercise.checks import Holds, Raises, Relation, Statistic, check_name
 from grader.exercise.examples import make_example
-from grader.exercise.expressions import evaluate
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.follow_up import FollowUp
-from grader.exercise.forms import Form
 from grader.exercise.frozen import Frozen
 from grader.exercise.influence_calls import influence_calls, right_map
 from grader.exercise.known import NOTHING_KNOWN, Known, from_tensors, to_tensors
 from grader.exercise.misconceptions import load_misconceptions, load_model
-from grader.exercise.models import Exercise, Holds, Raises, Relation, Statistic, check_name
 from grader.exercise.pack import PackCall, PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entries
-from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.right_answers import answer_shape, call_reference, hangs_on_chance
 from grader.exercise.roots import reference_files
 from grader.exercise.source import ExerciseSource, case_ids, shown
-from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
+from grader.exercise.structure import Leaf, scales
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.written import written
-from grader.outcomes import StepOutcome
 
 # What an answer may be off by, in rounding noise, before it is another one.
 NOISE_FACTOR = 10.0
@@ -44,140 +40,6 @@ UNMEASURED = 1e-5
 FAMILY_LEVEL = 1e-9
 # Numbers that an answer which hangs on chance may hold beyond four times those of the reference's.
 ROOM = 1024
-
-
-@dataclass(frozen=True)
-class RightAnswer:
-    """What the reference gives to a call.
-
-    Attributes:
-        outcome: How the call ended.
-        answer: The answer; empty where the call raised.
-    """
-
-    outcome: StepOutcome
-    answer: Answer
-
-    @property
-    def array(self) -> NDArray[Any]:
-        """The answer's numbers."""
-        return self.answer.array
-
-    @property
-    def leaves(self) -> tuple[Leaf, ...] | None:
-        """What they belong to; None where the answer is an array."""
-        return self.answer.leaves
-
-
-def call_reference(
-    entries: Mapping[str, Entry], assembled: AssembledCase, exercise: Exercise
-) -> list[RightAnswer]:
-    """The reference's answer to each call of a case.
-
-    Raises:
-        ExerciseError: The reference fails on it, or gives no such answer as ``returns`` says, or the case's
-            relation names rows that there are not.
-    """
-    case, placed = assembled.case, assembled.placed
-    entry, form = entries[exercise.call_named(case.call)], exercise.view(case.call).form
-    answers = []
-
-    def fault(message: str) -> ExerciseError:
-        return ExerciseError([Problem(placed.file, placed.line, "", f"{case.id}: {message}")])
-
-    for call in assembled.calls:
-        outcome = rehearsed(entry, plain_call(call))
-        if isinstance(case.check, Raises):
-            answers.append(_raised(outcome, case.check, fault))
-            continue
-        if outcome.failure is not None:
-            raise fault(f"the reference fails on it: {outcome.failure.type}: {outcome.failure.message}")
-        answers.append(right_answer(outcome, form, fault))
-    _check_rows(assembled, [answer.array for answer in answers])
-    return answers
-
-
-def right_answer(outcome: StepOutcome, form: Form, fault: Callable[[str], Exception]) -> RightAnswer:
-    """What a trusted function returned. Raises ``fault(message)`` where it is not of the form."""
-    try:
-        return RightAnswer(outcome, answer_of(outcome.value, form))
-    except UnfitError as error:
-        raise fault(f"the reference gives another answer than returns says: {error.message}") from None
-
-
-def _raised(outcome: StepOutcome, check: Raises, fault: Callable[[str], Exception]) -> RightAnswer:
-    failure = outcome.failure
-    if failure is None:
-        raise fault(f"the reference returns; expected the exception {' or '.join(check.types)}")
-    if not any(name in (failure.type, *failure.bases) for name in check.types):
-        raise fault(f"the reference raises {failure.type}; expected {' or '.join(check.types)}")
-    return RightAnswer(outcome, Answer(np.zeros(0)))
-
-
-def _check_rows(assembled: AssembledCase, answers: list[NDArray[Any]]) -> None:
-    """Raises ExerciseError when a relation names rows that an answer doesn't have."""
-    check, placed = assembled.case.check, assembled.placed
-    if not isinstance(check, Relation) or check.relation not in ("equals", "differs") or check.part:
-        return
-    lengths = []
-    named = {"rows": check.rows, "other_rows": check.other_rows}
-    for (key, rows), answer in zip(named.items(), answers, strict=True):
-        size = len(answer) if answer.ndim else 0
-        wrong = [row for row in rows or [] if not -size <= row < size]
-        if wrong:
-            message = f"names row {wrong[0]} of an answer with {size} rows"
-            where = f"{assembled.case.id}.check.{key}"
-            raise ExerciseError([Problem(placed.file, placed.at("check", key), where, message)])
-        lengths.append(size if rows is None else len(rows))
-    if len(lengths) == 2 and lengths[0] != lengths[1]:
-        message = f"holds {lengths[0]} rows against {lengths[1]}; name them with rows and other_rows"
-        where = f"{assembled.case.id}.check"
-        raise ExerciseError([Problem(placed.file, placed.at("check"), where, message)])
-
-
-def answer_shape(
-    exercise: Exercise, assembled: AssembledCase, answer: RightAnswer, call: int = 0
-) -> tuple[int, ...]:
-    """The reference's shape, checked against the call's ``returns``.
-
-    Of an answer that is no array it is the length of the vector of its numbers.
-
-    A relation's second call may have other dims (it takes some rows, say): there only the axes are counted.
-
-    Raises:
-        ExerciseError: A dim of ``returns`` that the case fixes has another value.
-    """
-    dims, placed = assembled.case.dims, assembled.placed
-    form = exercise.view(assembled.case.call).form
-    array = answer.array
-    if answer.outcome.failure is not None:
-        return ()
-    if answer.leaves is not None:
-        if call == 0:
-            try:
-                assert answer.outcome.value is not None
-                require_sizes(flatten(answer.outcome.value, form), dims)
-            except UnfitError as error:
-                message = f"{placed.case.id}: the reference's answer: {error.message}"
-                raise ExerciseError([Problem(placed.file, placed.line, "", message)]) from None
-        return array.shape
-    symbols = form.shape or []
-    fixed = [
-        None if isinstance(s, str) and s.isidentifier() and s not in dims else evaluate(s, dims)
-        for s in symbols
-    ]
-    matches = len(fixed) == array.ndim and all(
-        call > 0 or f is None or f == n for f, n in zip(fixed, array.shape, strict=True)
-    )
-    if not matches:
-        message = f"{placed.case.id}: the reference returns the shape {array.shape}, expected {symbols}"
-        raise ExerciseError([Problem(placed.file, placed.line, "", message)])
-    return array.shape
-
-
-def hangs_on_chance(exercise: Exercise, call: str) -> bool:
-    """Whether a call takes a random generator, so that two right answers may differ."""
-    return any(p.generator is not None for p in exercise.view(call).slots.values())
 
 
 def build_pack(
@@ -198,6 +60,7 @@ def build_pack(
     builders = {name: PhaseBuilder() for name in packs.PHASES}
     points = _points(source, frozen)
     levels = log_levels(source)
+    scaled = source.exercise.limits.times_reference is not None
     cases: list[PackCase] = []
     expected: dict[str, NDArray[np.float64]] = {}
     for placed in source.cases(frozen.batches):
@@ -235,7 +98,9 @@ def build_pack(
                 "log_level": levels[case.id],
             }
         first = answers[0]
-        scale = float(np.max(np.abs(first.array), initial=0.0)) if first.array.size else 0.0
+        # Of an answer of several parts the largest of those that are no matter of equal or not.
+        magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)
+        scale = float(np.max(np.abs(magnitudes), initial=0.0))
         if check == "compare":
             expected[case.id] = first.array.astype(np.float64)
         leaves: tuple[Any, ...] = ()
@@ -265,11 +130,19 @@ def build_pack(
                 leaves=leaves,
                 answer=written(first.outcome.value) if check == "compare" and leaves else "",
                 chance=chance,
+                reference_time=measured.reference_time if scaled else None,
             )
         )
     blocks = {name: builder.finish() for name, builder in builders.items() if len(builder)}
-    exercise = _pack_exercise(source, student=student)
+    exercise = _pack_exercise(source, frozen, student=student)
     known = _known(source, frozen, cases, blocks, remember=remember)
+    if known.mistakes and frozen.patterns:
+        shown_cases = {case.id for case in cases}
+        patterns = {
+            name: tuple(case for case in failing if case in shown_cases)
+            for name, failing in frozen.patterns.items()
+        }
+        known = replace(known, patterns=patterns)
     follow = _follow_up(source, frozen, entries)
     return packs.dump(
         exercise, cases, blocks, expected, known, follow, student=student, sources=source.digest
@@ -332,9 +205,16 @@ def _known(
         for step in case.steps:
             says_nothing = case.check == "finite" or case.chance
             tolerances[case.visibility][step] = math.inf if says_nothing else tolerance
+    silent = {
+        name: [s for c in cases if c.chance and c.visibility == name for s in c.steps] for name in blocks
+    }
     phases = {
         name: PhaseCalls(
-            block, [tolerances[name][step] for step in sorted(tolerances[name])], whole[name], drawn[name]
+            block,
+            [tolerances[name][step] for step in sorted(tolerances[name])],
+            whole[name],
+            drawn[name],
+            silent[name],
         )
         for name, block in blocks.items()
     }
@@ -413,8 +293,11 @@ def _grading(source: ExerciseSource, *, student: bool) -> dict[str, Any]:
     return grading.model_dump(exclude_none=True)
 
 
-def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
+def _pack_exercise(source: ExerciseSource, frozen: Frozen, *, student: bool) -> PackExercise:
     exercise = source.exercise
+    limits = exercise.limits.model_dump(exclude_none=True)
+    if exercise.limits.times_reference is not None:
+        limits["reference_start"] = frozen.reference_start
     return PackExercise(
         name=source.name,
         title=exercise.title,
@@ -423,7 +306,7 @@ def _pack_exercise(source: ExerciseSource, *, student: bool) -> PackExercise:
         packages=tuple(exercise.packages),
         calls={name: _pack_call(source, name) for name in exercise.call_names},
         driver=source.driver,
-        limits=exercise.limits.model_dump(),
+        limits=limits,
         clauses={name: {"title": c.title, "text": c.text} for name, c in exercise.clauses.items()},
         policy=source.policy.model_dump(exclude_none=True),
         grading=_grading(source, student=student),

@@ -365,11 +365,16 @@ def _argsort(room: Room, x: Any, axis: Any = -1) -> Any:
     return np.argsort(given, axis=along, kind="stable")
 
 
-@_function("unique x", "The different values of the whole array, sorted.")
+@_function("unique x", "The different values of the whole array, sorted; NaN once.")
 def _unique(room: Room, x: Any) -> Any:
     given = array(x, room)
     room.result(given.size, given.size * _SORTING)
-    return np.unique(given)
+    # Sorted here: numpy may use a hash table, whose time depends on what the values are.
+    ordered = np.sort(given, axis=None)
+    first = np.ones(ordered.size, np.bool_)
+    both_nan = np.isnan(ordered[1:]) & np.isnan(ordered[:-1])
+    first[1:] = (ordered[1:] != ordered[:-1]) & ~both_nan
+    return ordered[first]
 
 
 @_function("diff x", "Each value minus the one before it, along an axis.", axis=-1)

@@ -21,6 +21,10 @@ from grader.exercise.claim_values import (
 )
 from grader.exercise.near import did_you_mean
 
+# A submission's mapping may have any number of keys, of any length.
+_MOST_NAMED = 20
+_LONGEST_NAMED = 40
+
 
 def item(mapping: Any, key: str) -> Any:
     """The item of a mapping, for ``mapping.key`` and ``mapping["key"]``.
@@ -31,13 +35,12 @@ def item(mapping: Any, key: str) -> Any:
     if not is_mapping(mapping):
         raise ClaimError(
             f"{describe(mapping)} has no item {key!r}; only a mapping's items have names. "
-            f"What is known of an array is asked of functions, as in shape(x)"
+            "What is known of an array is asked of functions, as in shape(x)"
         )
     if key not in mapping:
-        known = [name for name in mapping if type(name) is str]
-        raise ClaimError(
-            f"has no item {key!r}{did_you_mean(key, known)}" if known else f"has no item {key!r}"
-        )
+        known = [name for name in mapping if type(name) is str and len(name) <= _LONGEST_NAMED]
+        hint = did_you_mean(key, known) if 0 < len(known) <= _MOST_NAMED else ""
+        raise ClaimError(f"has no item {key!r}{hint}")
     return read(mapping[key])
 
 

@@ -24,6 +24,8 @@ MAX_TOTAL = 2**24
 MAX_WORK = 2**27
 MAX_BITS = 1024
 MAX_DEPTH = 30
+# What is done item by item in Python takes so much longer than in an array.
+_PYTHON = 400
 
 INT64_MAX = 2**63 - 1
 _SCALARS = frozenset(np.sctypeDict.values())
@@ -131,19 +133,25 @@ def array(value: Any, room: Room, depth: int = 0) -> Array:
         raise ClaimError(f"lists are nested more than {MAX_DEPTH} deep")
     room.result(len(value))
     kinds = {type(item) for item in value}
-    if kinds <= {bool} and value:
-        return np.array(value, np.bool_)
-    if kinds <= {int} and value:
-        if max(value) > INT64_MAX or min(value) < -INT64_MAX - 1:
-            raise ClaimError("an integer needs more than 64 bits")
-        return np.array(value, np.int64)
-    if kinds <= {int, float}:
-        return np.array([float(item) for item in value], np.float64)
+    if kinds <= {bool, int, float, complex}:
+        return _array_of_numbers(value, kinds)
+    room.result(0, len(value) * _PYTHON)
     parts = [array(item, room, depth + 1) for item in value]
     if len({part.shape for part in parts}) > 1:
         raise ClaimError("the parts of a list have different shapes; no array can be made of them")
     room.result(len(parts) * parts[0].size)
     return np.stack(alike(parts))
+
+
+def _array_of_numbers(value: Sequence[Plain], kinds: set[type]) -> Array:
+    if kinds == {bool}:
+        return np.array(value, np.bool_)
+    if kinds and kinds <= {bool, int}:
+        if max(value) > INT64_MAX or min(value) < -INT64_MAX - 1:  # type: ignore[type-var,operator]
+            raise ClaimError("an integer needs more than 64 bits")
+        return np.array(value, np.int64)
+    # An integer that no float can be is told by Python as an OverflowError.
+    return np.array(value, np.complex128 if complex in kinds else np.float64)
 
 
 def _array_of_number(value: Plain) -> Array:
@@ -441,7 +449,7 @@ def same(left: Any, right: Any, room: Room, depth: int = 0) -> bool:
     if is_sequence(left) and is_sequence(right):
         if depth >= MAX_DEPTH:
             raise ClaimError(f"lists are nested more than {MAX_DEPTH} deep")
-        room.result(len(left))
+        room.result(len(left), len(left) * _PYTHON)
         pairs = zip(left, right, strict=True) if len(left) == len(right) else ()
         return len(left) == len(right) and all(same(a, b, room, depth + 1) for a, b in pairs)
     if left is None or right is None:

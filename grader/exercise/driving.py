@@ -32,6 +32,9 @@ def bound(
     def function(name: str) -> Callable[..., Any]:
         if callable(namespace.get(name)):
             return functools.partial(namespace[name], module)
+        if callable(own := module.__dict__.get(name)):
+            defined: Callable[..., Any] = own
+            return defined
 
         def call(*arguments: Any) -> Any:
             return getattr(module, name)(*arguments)

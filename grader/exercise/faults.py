@@ -84,6 +84,9 @@ def _message(detail: Any) -> str:
     kinds = ("literal_error", *(f"{kind}_type" for kind in _KINDS))
     if detail["type"] in kinds or "_parsing" in detail["type"]:
         message = f"expected {_wanted(detail)}"
+    if detail["type"] == "too_short":
+        least = detail["ctx"]["min_length"]
+        message = f"expected at least {least} item{'s' if least != 1 else ''}"
     message = message.removeprefix("Input should be ").removeprefix("Value error, ")
     if message != detail["msg"] and not message.startswith("expected"):
         message = f"expected {message}"

@@ -19,6 +19,7 @@ def fault(kind: str, said: str, **context: Any) -> PydanticCustomError:
 
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Expression = str | int | float
 SIZE = r"^[0-9]+ (B|KiB|MiB|GiB)$"
 Dtype = Literal["float64", "float32", "int64", "int32", "uint8", "bool"]

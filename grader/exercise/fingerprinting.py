@@ -47,12 +47,14 @@ class PhaseCalls:
             infinite where values say nothing.
         whole: Steps that are all of a case whose values are compared.
         drawn: Those of them that belong to drawn cases.
+        silent: Steps whose answers hang on chance: mistakes are not run on them.
     """
 
     block: bytes
     tolerances: Sequence[float]
     whole: Collection[int]
     drawn: Collection[int]
+    silent: Collection[int] = ()
 
 
 class _Row(NamedTuple):
@@ -71,6 +73,7 @@ class _Phase:
         self.tolerances = calls.tolerances
         self.whole = calls.whole
         self.drawn = calls.drawn
+        self.silent = list(calls.silent)
         self.kinds: dict[str, int] = {}
         self.right = rehearse(model.entry({}), self.block, self.plan)
         self.right_prints = [self.print(outcome) for outcome in self.right]
@@ -352,8 +355,9 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
         return run
 
     entry = model.entry({step: watched(step, getattr(model.steps, step)) for step in by_step})
+    silent = set(table.silent)
     for number, placed in enumerate(table.plan):
-        if not isinstance(placed, int):
+        if not isinstance(placed, int) and number not in silent:
             current[0] = number
             # These can't be written to: a mistake that tries to touches something.
             call(function_for(entry, placed.call), prepare(placed, table.block))
@@ -361,6 +365,8 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
         if isinstance(placed, int):
             table.touched[:, number] = table.touched[:, placed]
             table.noticed[:, number] = table.noticed[:, placed]
+    table.touched[:, table.silent] = False
+    table.noticed[:, table.silent] = False
 
 
 def _equal(one: Any, other: Any, tolerance: float) -> bool:

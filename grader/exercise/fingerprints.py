@@ -123,12 +123,19 @@ def _of_container(value: Container) -> Fingerprint:
                 forms.append(f"{at}={item.kind} {len(item.items)}")
                 for number, inner in enumerate(item.items):
                     walk(inner, f"{at}[{number}]")
-            case ArrayValue() if item.data is not None and "float" in item.dtype:
-                forms.append(f"{at}={item.shape} {FLOATS}")
-                parts.append(np.asarray(item.array(), np.float64).ravel())
-            case ArrayValue() if item.data is not None:
-                digest = hashlib.sha256(np.asarray(item.array()).astype(np.complex128).tobytes())
-                forms.append(f"{at}={item.shape} {digest.hexdigest()[:16]}")
+            case ArrayValue() if item.data is not None and (item.shape or "float" in item.dtype):
+                try:
+                    array = item.array()
+                except ValueError:
+                    # An empty array of a shape that numpy refuses to make.
+                    forms.append(f"{at}=unreadable")
+                    return
+                if "float" in item.dtype:
+                    forms.append(f"{at}={item.shape} {FLOATS}")
+                    parts.append(np.asarray(array, np.float64).ravel())
+                else:
+                    digest = hashlib.sha256(array.astype(np.complex128).tobytes())
+                    forms.append(f"{at}={item.shape} {digest.hexdigest()[:16]}")
             case PlainValue(kind="float"):
                 forms.append(f"{at}=() {FLOATS}")
                 parts.append(np.array([item.value], np.float64))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from grader.exercise.fields import Expression, Model, fault
 
@@ -48,13 +48,13 @@ class Form(Model):
 
     container: Container = "array"
     shape: list[Expression] | None = None
-    dtype: list[AnswerDtype] = Field(["float32", "float64"])
+    dtype: list[AnswerDtype] = ["float32", "float64"]
     of: Form | None = None
     items: list[Form] | dict[str, Form] | None = None
     length: Expression | None = None
     keys: Literal["integer", "text"] | None = None
     values: Form | None = None
-    also: list[Literal["list", "tuple", "array"]] = Field([])
+    also: list[Literal["list", "tuple", "array"]] = []
 
     @model_validator(mode="after")
     def _keys_fit(self) -> Form:

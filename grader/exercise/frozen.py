@@ -46,6 +46,8 @@ class Measured:
         run: Name of the run with the largest error.
         tolerance: What is accepted, relative in the same way; None where nothing is compared.
         at_least: For ``differs`` relations, the smallest change that the reference shows.
+        reference_time: Processor time of the reference on the case's calls, in workloads (see
+            `grader.sandbox.workload`); None where no limit hangs on it.
     """
 
     inputs: str
@@ -54,6 +56,7 @@ class Measured:
     run: str | None = None
     tolerance: float | None = None
     at_least: float | None = None
+    reference_time: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ class Frozen:
         search: What counterexamples and ladder were searched with; empty where they were not.
         counterexamples: The smallest input that tells a known mistake, by the mistake's id.
         ladder: Inputs of growing size that tell many mistakes.
+        patterns: Ids of the cases that fail with a known mistake, by its id; where answers hang on chance.
+        reference_start: What the reference's first call in a process takes longer than later ones, in
+            workloads; None where no limit hangs on it.
     """
 
     sources: str
@@ -75,6 +81,14 @@ class Frozen:
     search: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     ladder: Sequence[Counterexample] = ()
+    patterns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    reference_start: float | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether the reference's time is known on every case."""
+        times = [measured.reference_time for measured in self.cases.values()]
+        return self.reference_start is not None and None not in times
 
     def dumps(self) -> str:
         """Canonical JSON text, one case or input a line so that a review shows what changed."""
@@ -92,14 +106,22 @@ class Frozen:
             f"{line(name)}: {line({k: v for k, v in asdict(m).items() if v is not None})}"
             for name, m in sorted(self.cases.items())
         ]
-        out += [",\n".join(rows), "},", f'"search": {line(self.search)},', '"counterexamples": {']
+        out += [",\n".join(rows), "},"]
+        if self.reference_start is not None:
+            out.append(f'"reference_start": {line(self.reference_start)},')
+        out += [f'"search": {line(self.search)},', '"counterexamples": {']
 
         def input_line(example: Counterexample) -> str:
             # Not sorted: arguments stand in the order of the parameters.
             return json.dumps(written.to_plain(example), separators=(",", ":"))
 
         rows = [f"{line(name)}: {input_line(e)}" for name, e in sorted(self.counterexamples.items())]
-        out += [",\n".join(rows), "},", '"ladder": [', ",\n".join(map(input_line, self.ladder)), "]", "}"]
+        out += [",\n".join(rows), "},", '"ladder": [', ",\n".join(map(input_line, self.ladder))]
+        if self.patterns:
+            rows = [f"{line(name)}: {line(list(cases))}" for name, cases in sorted(self.patterns.items())]
+            out += ["],", '"patterns": {', ",\n".join(rows), "}", "}"]
+        else:
+            out += ["]", "}"]
         return "\n".join(out) + "\n"
 
 
@@ -121,6 +143,8 @@ def load(path: Path, shown_as: str) -> Frozen | None:
             search=data.get("search", ""),
             counterexamples={k: written.from_plain(k, e) for k, e in data.get("counterexamples", {}).items()},
             ladder=[written.from_plain("", e) for e in data.get("ladder", [])],
+            patterns=data.get("patterns", {}),
+            reference_start=data.get("reference_start"),
         )
     except FileNotFoundError:
         return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,8 @@ class Known:
         phases: The fingerprints by phase.
         slips: Those of the small errors that have a page.
         raising: Names of exceptions that cases ask for.
+        patterns: Ids of the cases that fail with a mistake, by its id, where answers hang on chance and tell
+            nothing by themselves.
     """
 
     mistakes: tuple[KnownMistake, ...]
@@ -120,6 +122,7 @@ class Known:
     phases: Mapping[str, PhasePrints]
     slips: tuple[KnownMistake, ...] = ()
     raising: tuple[str, ...] = ()
+    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 NOTHING_KNOWN = Known((), np.zeros((0, 2), np.uint16), (), {})
@@ -134,6 +137,7 @@ def to_tensors(known: Known) -> dict[str, NDArray[Any]]:
         "slips": [_row(m) for m in known.slips],
         "small": known.small,
         "raising": known.raising,
+        "patterns": known.patterns,
         "kinds": {name: p.kinds for name, p in known.phases.items()},
     }
     tensors = {"meta": np.frombuffer(zlib.compress(json.dumps(meta, sort_keys=True).encode(), 9), np.uint8)}
@@ -188,4 +192,5 @@ def from_tensors(tensors: Mapping[str, bytes]) -> Known:
         phases,
         tuple([_mistake(row) for row in meta["slips"]]),
         tuple(meta["raising"]),
+        {name: tuple(cases) for name, cases in meta["patterns"].items()},
     )

@@ -72,6 +72,8 @@ class PackCase:
             is known, as they hang on chance.
         answer: The expected answer as people read it, where it is no array.
         chance: Its calls take random generators, so two right answers may differ.
+        reference_time: Processor time of the reference on its calls, in workloads (see
+            `grader.sandbox.workload`); None where no limit hangs on it.
     """
 
     id: str
@@ -95,6 +97,7 @@ class PackCase:
     leaves: tuple[Any, ...] = ()
     answer: str = ""
     chance: bool = False
+    reference_time: float | None = None
 
     @property
     def batch(self) -> str:
@@ -145,7 +148,8 @@ class PackExercise:
 
     ``grading`` holds what a course makes of the points: gates, late work and rounding; and ``weights`` as its
     author wrote them. The cases' points are weighted already. A student's pack names no hidden case there,
-    and no group of hidden cases alone.
+    and no group of hidden cases alone. ``limits`` that follow the reference have ``reference_start`` beside
+    ``times_reference``: what the reference's first call in a process takes longer, in workloads.
     """
 
     name: str
@@ -218,7 +222,8 @@ class Pack:
         """The same for packs by which running a submission gives the same, whatever they make of it.
 
         It hangs on entry, parameters, packages, limits, the policy's rules, the calls, and the sizes of the
-        right answers, by which a child gets its memory; on no right answer, tolerance, point, hint or other
+        right answers, by which a child gets its memory; also on the reference's times where limits follow
+        them, and never on how fast a machine is. It hangs on no right answer, tolerance, point, hint or other
         text, and not on what is known of mistakes.
         """
         exercise = self.exercise
@@ -236,6 +241,8 @@ class Pack:
             ],
             "student": self.student,
         }
+        if any(case.reference_time is not None for case in self.cases):
+            told["reference_times"] = {name: self.reference_times(name) for name in self.blocks}
         return f"sha256:{hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()}"
 
     def answer_sizes(self, phase: str) -> tuple[int, int]:
@@ -245,6 +252,19 @@ class Pack:
             if case.visibility == phase:
                 sizes += [ELEMENT * math.prod(shape) for shape in case.shapes]
         return max(sizes), sum(sizes)
+
+    def reference_times(self, phase: str) -> list[float]:
+        """What the reference takes for each step of a phase, in workloads: the time of its whole case.
+
+        A second look at an earlier answer takes none.
+        """
+        times = [0.0] * len(self.plans[phase])
+        for case in self.cases:
+            if case.visibility == phase:
+                for step in case.steps:
+                    if not isinstance(self.plans[phase][step], int):
+                        times[step] = max(times[step], case.reference_time or 0.0)
+        return times
 
     @cached_property
     def plans(self) -> dict[str, list[Step]]:
@@ -333,7 +353,7 @@ def dump(
             "clauses": list(exercise.clauses.items()),
             "calls": [(name, asdict(call)) for name, call in exercise.calls.items()],
         },
-        "cases": [asdict(case) for case in cases],
+        "cases": [_told_case(case) for case in cases],
         "student": student,
         "sources": sources,
     }
@@ -350,6 +370,14 @@ def dump(
         tensors |= {f"follow.{name}": a for name, a in following.to_tensors(follow).items()}
     data: bytes = save_tensors(tensors, {"grader": json.dumps(meta, sort_keys=True, separators=(",", ":"))})
     return data
+
+
+def _told_case(case: PackCase) -> dict[str, Any]:
+    """A case as plain data, without a time that no limit hangs on."""
+    told = asdict(case)
+    if case.reference_time is None:
+        del told["reference_time"]
+    return told
 
 
 def load(path: Path) -> Pack:

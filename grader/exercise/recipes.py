@@ -117,7 +117,10 @@ class Parameter(Model):
     @model_validator(mode="after")
     def _one_kind(self) -> Parameter:
         kinds = ("shape", "scalar", "value", "generator", "mapping")
-        given = [kind for kind in kinds if kind in self.model_fields_set]
+        # Nothing is a value, and none of the others.
+        given = [
+            k for k in kinds if k in self.model_fields_set and (k == "value" or getattr(self, k) is not None)
+        ]
         if len(given) != 1:
             raise fault("one_of", "expected shape and values, or one of scalar, value, generator, mapping")
         if self.shape is not None and self.values is None:

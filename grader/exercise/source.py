@@ -18,21 +18,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import expressions, frozen, yaml_source
+from grader.exercise.checks import Check, Holds, Relation, Statistic, change_of
 from grader.exercise.claims import ClaimError, parse
 from grader.exercise.faults import clear_faults
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.grading import Grading
-from grader.exercise.models import (
-    Case,
-    Check,
-    Exercise,
-    Holds,
-    Policy,
-    RandomCases,
-    Relation,
-    Statistic,
-    change_of,
-)
+from grader.exercise.models import Case, Exercise, Policy, RandomCases
 from grader.exercise.near import did_you_mean
 from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.roots import reference_files
@@ -153,6 +144,10 @@ class ExerciseSource:
             path = shown(self.frozen_path)
             message = f"{path} is older than the cases or the reference; refresh it with: {command}"
             raise ExerciseError.at(path, 0, message)
+        if self.exercise.limits.times_reference is not None and not self.frozen.timed:
+            path = shown(self.frozen_path)
+            message = f"{path} holds no times of the reference, which times_reference needs; add them with: "
+            raise ExerciseError.at(path, 0, f"{message}{command}")
         return self.frozen
 
     def cases(self, batches: Mapping[str, list[Descriptor]]) -> tuple[PlacedCase, ...]:
@@ -343,7 +338,8 @@ def _case_file(
             )
         if spec.call and spec.call not in exercise.calls:
             known = did_you_mean(spec.call, list(exercise.calls))
-            fault(("call",), f"unknown call {spec.call!r}{known}")
+            only = "is for an exercise with several calls, which this one is not"
+            fault(("call",), f"unknown call {spec.call!r}{known}" if exercise.calls else only)
             broken.add(spec.id)
             continue
         view = exercise.view(spec.call)

@@ -211,7 +211,7 @@ class _Reader:
         if value.data is None:
             raise UnfitError("wrong_type", f"{_where(path)} holds values that can't be read.")
         self.sizes += [(path, size, n) for size, n in zip(shape, value.shape, strict=True)]
-        array = value.array()
+        array = _values_of(value, path, wanted)
         self._leaf(path, value.shape, array, group, exact=array.dtype.kind != "f")
 
     def _single(self, value: Value | None, form: Form, path: Path, group: str) -> None:
@@ -240,7 +240,7 @@ class _Reader:
     def _sequence(self, value: Value | None, form: Form, path: Path, group: str) -> None:
         allowed = {form.container, *form.also}
         if isinstance(value, ArrayValue) and "array" in allowed and value.data is not None and value.shape:
-            value = _as_lists(value)
+            value = _as_lists(_values_of(value, path, words(form)))
             allowed.add("list")
         if not isinstance(value, Container) or value.kind not in allowed:
             raise UnfitError("wrong_type", _said(path, value, words(form)))
@@ -298,7 +298,15 @@ def _key(key: Value, form: Form, path: Path) -> str | int:
     raise UnfitError("wrong_type", f"{_where(path)} has the key {item!r}; expected {wanted} as keys.")
 
 
-def _as_lists(value: ArrayValue) -> Value:
+def _values_of(value: ArrayValue, path: Path, wanted: str) -> NDArray[Any]:
+    """An array that came back. Raises UnfitError where it is empty, of a shape that numpy refuses to make."""
+    try:
+        return value.array()
+    except ValueError:
+        raise UnfitError("wrong_shape", _said(path, value, wanted)) from None
+
+
+def _as_lists(array: NDArray[Any]) -> Value:
     """An array as nested lists of plain values."""
 
     def nested(item: Any) -> Value:
@@ -306,12 +314,12 @@ def _as_lists(value: ArrayValue) -> Value:
             return Container("list", tuple(nested(i) for i in item))
         return PlainValue(type(item).__name__, item)
 
-    return nested(value.array().tolist())
+    return nested(array.tolist())
 
 
 def _of_text(text: str) -> float:
     """A whole number that float64 holds, made of a text; equal for equal texts."""
-    return float(int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big"))
+    return float(int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big"))
 
 
 def _where(path: Path) -> str:

@@ -46,7 +46,7 @@ def _brackets(kind: str) -> tuple[str, str]:
 
 def _short(value: Value | None) -> str:
     match value:
-        case ArrayValue(kind="scalar") if value.data is not None:
+        case ArrayValue(kind="scalar", shape=()) if value.data is not None:
             return _number(value.array().item())
         case ArrayValue():
             return _array(value)

@@ -81,7 +81,10 @@ Beside = Callable[[str, Collection[str]], Sequence[HandedIn]]
 
 
 def choose(
-    files: Sequence[HandedIn], entry: str, packages: Sequence[str] = (), beside: Beside | None = None
+    files: Sequence[HandedIn],
+    entry: str | Sequence[str],
+    packages: Sequence[str] = (),
+    beside: Beside | None = None,
 ) -> Chosen:
     """The text that is run, of all files of one attempt.
 
@@ -95,7 +98,8 @@ def choose(
 
     Args:
         files: The files, in any order.
-        entry: The name of the function or class that is asked for.
+        entry: The name of the function or class that is asked for, or the names of several, of which a file
+            need not define all.
         packages: The packages that a submission may import.
         beside: Gives the files that were not handed in but lie beside, for a text and the names of modules
             that are never theirs.
@@ -122,7 +126,7 @@ def choose(
     if read.source is not None and _RELATIVE.search(read.source):
         notes.append(
             f"{best.name} imports relative to itself (from . …), which works within its package only; hand in"
-            f" a solution.py beside the package that imports {entry} from it."
+            f" a solution.py beside the package that imports {_words(entry)} from it."
         )
     defining = sum(one.defines < 2 for one in ranked if one is not twin)
     chosen = Chosen(
@@ -229,7 +233,7 @@ class _Candidate:
             self.file.name,
         )
 
-    def read(self, entry: str) -> _Read:
+    def read(self, entry: str | Sequence[str]) -> _Read:
         """Its text, whatever it is by its name: some notebooks are called .py, and some scripts .ipynb."""
         try:
             raw = self.file.entry.read(MAX_NOTEBOOK_BYTES if self.notebook else MAX_BYTES)
@@ -268,7 +272,7 @@ class _Candidate:
         return _Read(raw, None if text.source is None else source, (), tuple(notes), text.problem)
 
 
-def _ranked(files: Sequence[HandedIn], entry: str) -> list[_Candidate]:
+def _ranked(files: Sequence[HandedIn], entry: str | Sequence[str]) -> list[_Candidate]:
     """The candidates, the best first."""
     found = [candidate for file in files if (candidate := _candidate(file, entry)) is not None]
     usual = [candidate for candidate in found if candidate.odd < 2]
@@ -282,7 +286,7 @@ def _ranked(files: Sequence[HandedIn], entry: str) -> list[_Candidate]:
     return sorted(looked, key=lambda candidate: candidate.key)
 
 
-def _candidate(file: HandedIn, entry: str) -> _Candidate | None:
+def _candidate(file: HandedIn, entry: str | Sequence[str]) -> _Candidate | None:
     name = PurePosixPath(file.name).name
     if len(name) > MAX_NAME:
         return None
@@ -297,17 +301,18 @@ def _candidate(file: HandedIn, entry: str) -> _Candidate | None:
     if odd == 0 and name[-1] in " .":
         odd = 1
     plain = unicodedata.normalize("NFC", stem).casefold()
-    wanted = ["solution", unicodedata.normalize("NFC", entry).casefold()]
+    names = (entry,) if isinstance(entry, str) else entry
+    wanted = ["solution", *(unicodedata.normalize("NFC", name).casefold() for name in names)]
     copied = _COPY.fullmatch(plain)
     named = 4
     if plain in wanted:
-        named = wanted.index(plain)
+        named = min(wanted.index(plain), 1)
     elif copied is not None and copied["stem"] in wanted:
-        named = 2 + wanted.index(copied["stem"])
+        named = 2 + min(wanted.index(copied["stem"]), 1)
     return _Candidate(file, stem, notebook, odd, named)
 
 
-def _looked_into(candidate: _Candidate, entry: str) -> _Candidate:
+def _looked_into(candidate: _Candidate, entry: str | Sequence[str]) -> _Candidate:
     """The same with how it defines the entry point, and whether it can be run by itself."""
     read = candidate.read(entry)
     if read.source is not None:
@@ -320,8 +325,10 @@ def _looked_into(candidate: _Candidate, entry: str) -> _Candidate:
     return candidate
 
 
-def _defines(text: str, entry: str) -> int:
-    """How a text defines a name, without being parsed; see `_Candidate`."""
+def _defines(text: str, entry: str | Sequence[str]) -> int:
+    """How a text defines a name, or the best of several, without being parsed; see `_Candidate`."""
+    if not isinstance(entry, str):
+        return min((_defines(text, name) for name in entry), default=3)
     name = re.escape(entry)
     binds = (
         rf"(?:(?:async[ \t]+)?def[ \t]+{name}\b|class[ \t]+{name}\b"
@@ -339,7 +346,9 @@ def _defines(text: str, entry: str) -> int:
     return 2 if re.search(imports, text, re.MULTILINE) else 3
 
 
-def _of_twins(ranked: Sequence[_Candidate], entry: str) -> tuple[_Candidate, _Candidate | None]:
+def _of_twins(
+    ranked: Sequence[_Candidate], entry: str | Sequence[str]
+) -> tuple[_Candidate, _Candidate | None]:
     """The best and, where it is a script and a notebook of one name, the other of them.
 
     The script is taken: it was exported for handing in. Not so where it holds whole cells as strings, which
@@ -376,11 +385,17 @@ def _same_code(one: str | None, other: str | None) -> bool:
     return lines(one) == lines(other)
 
 
+def _words(entry: str | Sequence[str]) -> str:
+    """``Urn or totals``."""
+    return entry if isinstance(entry, str) else " or ".join(entry)
+
+
 # --- words ----------------------------------------------------------------------------------------
 
 
-def _rule(best: _Candidate, ranked: Sequence[_Candidate], entry: str) -> str:
+def _rule(best: _Candidate, ranked: Sequence[_Candidate], entry: str | Sequence[str]) -> str:
     """Why this one, for people."""
+    entry = _words(entry)
     if len(ranked) == 1:
         return ONLY_FILE if best.odd < 2 else f"the only text that defines {entry}"
     rivals = [candidate for candidate in ranked if candidate is not best]

@@ -188,7 +188,7 @@ def _submission(found: Found, attempts: int, asked: Asked) -> tuple[Submission, 
     """A submission, what is left out of it, and what the teacher should know of it."""
     attempt = found.attempt
     files, opened = _unpacked(attempt)
-    chosen = choose(files, asked.entry, asked.packages, found.beside)
+    chosen = choose(files, asked.names, asked.packages, found.beside)
     path, file = _shown(found, chosen)
     problem, notes = _told(chosen, opened, files)
     one = Submission(

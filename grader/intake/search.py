@@ -214,7 +214,7 @@ class Search:
         """Whether these are the files of one: one of them, not in a folder, uses all other Python files."""
         if len(files) < 2:
             return False
-        chosen = choose(files, self._asked.entry, self._asked.packages)
+        chosen = choose(files, self._asked.names, self._asked.packages)
         if chosen.defining != 1 or chosen.file is None or "/" in chosen.file.name:
             return False
         used = {chosen.file.name, *(part.name for part in chosen.parts)}

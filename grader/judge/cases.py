@@ -99,7 +99,9 @@ def _compare_structured(case: PackCase, answer: Structured, expected: NDArray[np
         said = f"{result.beyond} of {result.size} {plural} not as expected."
     else:
         said = values_message(result.beyond, result.size, result.max_abs, result.max_rel, case.tolerance)
-    return Judgement("wrong_value", said + at, result, answer.numbers, expected)
+    # Where something differs that must be equal there is no figure to tell.
+    told = None if math.isinf(result.max_rel) and not result.not_finite else result
+    return Judgement("wrong_value", said + at, told, answer.numbers, expected)
 
 
 def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64]) -> Judgement:

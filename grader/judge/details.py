@@ -60,6 +60,7 @@ def case_details(
     """Plain data about a failing public case.
 
     Keys, each only where it applies: ``inputs`` (name, dtype, shape, and values when the array is small),
+    ``texts`` (name and text of each answer, where they are no arrays that are held against each other),
     ``obtained``, ``expected``, ``answers`` (name and values of two of her answers that were held against each
     other), ``changed`` (an argument's ``name``, and ``before`` and ``after`` the call its values, or a
     ``part`` of them), ``part`` (of large answers what lies around the largest error, see `telling_part`),
@@ -101,16 +102,13 @@ def _texts(case: PackCase, outcomes: Sequence[StepOutcome]) -> dict[str, Any]:
     """The answers as people read them, where they are no arrays that could be held against each other."""
     from grader.exercise.written import written
 
-    details: dict[str, Any] = {}
     returned = [outcome.value for outcome in outcomes if outcome.state == "returned"]
     if case.check in ("equals", "differs", "same_on_repeat", "earlier_answer_kept") and len(returned) > 1:
-        last = written(returned[-1])
-        details["answer_texts"] = [["First answer", written(returned[0])], ["Second answer", last]]
-    elif returned:
-        details["obtained_text"] = written(returned[0])
-    if case.answer:
-        details["expected_text"] = case.answer
-    return details
+        later = "Second answer" if case.check in ("equals", "differs") else "Last answer"
+        return {"texts": [["First answer", written(returned[0])], [later, written(returned[-1])]]}
+    texts = [["Obtained", written(returned[0])]] if returned else []
+    texts += [["Expected", case.answer]] if case.answer else []
+    return {"texts": texts} if texts else {}
 
 
 def _happened(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], filename: str) -> dict[str, Any]:
@@ -216,10 +214,11 @@ def describe_inputs(arguments: Sequence[tuple[str, Any]]) -> list[dict[str, Any]
 def describe_input(name: str, value: Any) -> dict[str, Any]:
     """Name, dtype, shape and values of an argument; without values when there are many."""
     if isinstance(value, GeneratorArgument):
-        return {"name": name, "value": f"numpy.random.default_rng({value.seed})"}
+        return {"name": name, "value": f"numpy.random.default_rng({value.seed})", "type": "generator"}
     if not isinstance(value, np.ndarray):
         text = value if isinstance(value, bool | int | float | str) or value is None else repr(value)
-        return {"name": name, "value": text if len(str(text)) <= MAX_SHOWN else f"{str(text)[:MAX_SHOWN]}…"}
+        cut = text if len(str(text)) <= MAX_SHOWN else f"{str(text)[:MAX_SHOWN]}…"
+        return {"name": name, "value": cut} | ({"type": "list"} if isinstance(value, list) else {})
     shown: dict[str, Any] = {"name": name, "dtype": value.dtype.name, "shape": list(value.shape)}
     if value.size <= MAX_SHOWN:
         shown["values"] = plain(value)

@@ -36,6 +36,9 @@ EXPLAINED: Mapping[str, frozenset[str]] = {
     "aliased": frozenset({"output_aliases_input"}),
     "unrepeatable": frozenset({"not_repeatable"}),
     "half": frozenset(),
+    "checks": frozenset(
+        {"raised", "wrong_type", "wrong_shape", "not_repeatable", "crashed", "timed_out", "out_of_memory"}
+    ),
 }
 
 NOTHING_FITS = "No known mistake, nor two together, was found to explain all of these answers."
@@ -50,7 +53,7 @@ class Finding:
         fits: On how many cases the answer is theirs.
         of: On how many cases it could be told; of one beside something unknown both count public cases alone.
         told_by: ``values``, or what the calls left behind: ``overwritten``, ``aliased``, ``unrepeatable``,
-            ``half``.
+            ``half``; or ``checks``, where it is told by which of them fail.
         left: Ids of failing cases that two mistakes together, or one beside something unknown, leave open.
     """
 
@@ -66,12 +69,13 @@ class Finding:
         return len(self.mistakes) == 1 and bool(self.left)
 
 
-def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
+def diagnose(pack: Pack, outcomes: Outcomes, failed: Collection[str] = ()) -> list[Finding]:
     """The mistakes that a failing submission has; several that can't be told apart are all named.
 
     Args:
         pack: The pack.
         outcomes: The outcomes of each phase's steps.
+        failed: Ids of the cases that fail.
     """
     known = pack.known
     overwritten = _overwritten(pack, outcomes)
@@ -92,7 +96,18 @@ def diagnose(pack: Pack, outcomes: Outcomes) -> list[Finding]:
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
         effects = [e for e in effects if e not in blurred]
+    elif not effects:
+        findings = _by_checks(pack, failed)
     return findings + [e for e in effects if named.isdisjoint(one.id for one in e.mistakes)]
+
+
+def _by_checks(pack: Pack, failed: Collection[str]) -> list[Finding]:
+    """The mistakes with which just these cases fail; none where they are too many to say anything."""
+    wanted = set(failed)
+    alike = [m for m in pack.known.mistakes if set(pack.known.patterns.get(m.id, ())) == wanted]
+    if len(alike) > MOST:
+        return []
+    return [Finding((one,), len(wanted), len(wanted), told_by="checks") for one in alike]
 
 
 def _unasked(pack: Pack, outcomes: Outcomes) -> Iterator[StepOutcome]:
@@ -233,6 +248,11 @@ def _message(finding: Finding, alternatives: int) -> str:
         return "Two equal calls in a row give different answers."
     if finding.told_by == "half":
         return "Every answer consists of numbers that float16 or bfloat16 can hold: two or three digits."
+    if finding.told_by == "checks":
+        said = "With this mistake just these checks fail"
+        if alternatives > 1:
+            said += f", and with {_others(alternatives)} below or above too"
+        return f"{said}; something that nobody knows yet may do the same."
     cases = "case" if finding.of == 1 else "cases"
     said = f"This explains the answers of {finding.fits} of {finding.of} {cases}"
     if finding.partly:

@@ -180,7 +180,9 @@ def load_message(
             return f"{entry} is {article} {load.type}; expected a function that can be called."
         near = near_misses(entry, load.names)
         hint = f"; did you mean to rename {near[0]}?" if near else _defines(load.names)
-        return f"The file defines no {entry}{hint}"
+        others = exercise.entries[1:]
+        asked = f"{entry}{f', nor {_nor(others)}' if others else ''}"
+        return f"The file defines no {asked}{hint}"
     failure = load.failure
     if load.state == "timed_out":
         return f"{_capital(load.detail)}: is there a loop or a slow self-test outside every function?"
@@ -266,6 +268,10 @@ def load_notes(load: LoadOutcome | None, report: Mapping[str, Any], positions: P
             notes.append(f"{at} is not valid Python: {message}; that cell was passed over.")
     more = len(notes) - MAX_NOTES
     return (*notes[:MAX_NOTES], f"{more} more cells were passed over.") if more > 0 else tuple(notes)
+
+
+def _nor(names: Sequence[str]) -> str:
+    return ", nor ".join(names)
 
 
 def _defines(names: Sequence[str]) -> str:

@@ -309,13 +309,9 @@ def _answers(example: Example, read: Array | None, outcome: StepOutcome, *, righ
     if example.leaves:
         from grader.exercise.written import written
 
-        found = written(outcome.value) if outcome.value is not None and not right else ""
-        return {
-            "obtained": None,
-            "expected": None,
-            "obtained_text": found,
-            "expected_text": example.answer_text if not right else "",
-        }
+        texts = [["Obtained", written(outcome.value)]] if outcome.value is not None else []
+        texts.append(["Expected", example.answer_text])
+        return {"obtained": None, "expected": None, "texts": texts if not right else []}
     return {
         "obtained": plain(read) if read is not None and not right else None,
         "expected": plain(example.answer()) if not right else None,

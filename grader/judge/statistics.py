@@ -309,7 +309,7 @@ def _stirling_error(n: int) -> float:
     if n < 16:
         return math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2.0 * math.pi)
     square = float(n) * n
-    series = 1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / square) / square) / square) / square
+    series = 1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square
     return series / n
 
 

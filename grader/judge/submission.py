@@ -160,9 +160,11 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> tuple[R
     if not any(case.failed for case in result.cases):
         note = small_error_note(pack, result.cases, execution.steps)
         return (replace(result, notes=(*result.notes, note)) if note else result), ()
-    findings = diagnose(pack, execution.steps)
+    failed = [case.id for case in result.cases if case.failed]
+    findings = diagnose(pack, execution.steps, failed)
     by_values = [f for f in findings if f.told_by == "values"]
-    records = [as_record(f, len(by_values) if f in by_values else 1) for f in findings]
+    alike = [f for f in findings if f.told_by in ("values", "checks")]
+    records = [as_record(f, len(alike) if f in alike else 1) for f in findings]
     told = {verdict for f in findings for verdict in EXPLAINED[f.told_by]}
     left = frozenset.intersection(*(f.left for f in by_values)) if by_values else frozenset()
     causes, exact = _causes(pack, execution)
@@ -170,7 +172,7 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> tuple[R
     explained = explain(pack, result.cases, told, left | exact, causes)
     open_values = [c for c in result.cases if c.verdict in ("wrong_value", "relation_violated")]
     # Chance and half precision explain wrong values; what happens to arguments does not.
-    values_told = any(f.told_by in ("values", "unrepeatable", "half") for f in findings)
+    values_told = any(f.told_by in ("values", "unrepeatable", "half", "checks") for f in findings)
     # What is not written yet, or misspelled, comes first; that no mistake was found beside it says nothing.
     if any(c.visibility == "public" and c.id in exact for c in result.cases):
         open_values = []
@@ -188,11 +190,18 @@ def _with_diagnosis(pack: Pack, result: Result, execution: Execution) -> tuple[R
             result.score,
             result.max_score,
             result.adjustments,
-            f"One mistake: {title}; something else is wrong too." if partly else f"The mistake: {title}.",
+            _named(title, findings[0].told_by, partly=partly),
         )
         result = replace(result, message=message)
     told_of = replace(result, diagnoses=(*records, *explained), undiagnosed=undiagnosed)
     return told_of, left if partly else ()
+
+
+def _named(title: str, told_by: str, *, partly: bool) -> str:
+    """The mistake that was found, in a sentence that says no more than is known."""
+    if told_by == "checks":
+        return f"What fails is what fails with this mistake: {title}."
+    return f"One mistake: {title}; something else is wrong too." if partly else f"The mistake: {title}."
 
 
 def _rest_unknown(cases: Sequence[CaseResult]) -> str:

@@ -228,11 +228,12 @@ def _case(pack: Pack, case: PackCase) -> Topic:
         "changes": _changes(pack, case),
         "shape": list(case.shapes[0]) if pack.call(case).is_array and not case.chance else None,
         "tolerance": case.tolerance,
-        "allowed": None if case.tolerance is None else case.tolerance * case.scale,
+        # Of an answer of several parts each has an allowance of its own.
+        "allowed": case.tolerance * case.scale if case.tolerance is not None and not case.leaves else None,
         "catches": [_named(one.id, one.title) for one in caught(pack, case)],
     }
     if case.answer:
-        topic["expected_text"] = case.answer
+        topic["texts"] = [["Expected", case.answer]]
     elif case.check == "compare" and pack.expected(case).size <= MAX_SHOWN:
         topic["expected"] = plain(pack.expected(case))
     return topic
@@ -370,7 +371,7 @@ def _example(pack: Pack, mistake: str) -> dict[str, Any] | None:
         "dims": dict(example.dims),
         "inputs": describe_inputs(list(pairs)),
         "expected": plain(example.answer()) if not example.leaves else None,
-        "expected_text": example.answer_text,
+        "texts": [["Expected", example.answer_text]] if example.leaves else [],
         "trace": example.part,
     }
 

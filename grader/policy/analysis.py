@@ -14,7 +14,7 @@ from grader.policy import bundle as bundles
 from grader.policy.certainty import SHIFTING
 from grader.policy.findings import Finding, Inspector
 from grader.policy.folding import words
-from grader.policy.names import Resolver
+from grader.policy.names import Resolver, is_member
 from grader.policy.pieces import CELL, MAIN, MODULE, error_place, name_line, split_lines
 from grader.policy.program import Program, TooDeep
 from grader.policy.reach import Reach
@@ -59,31 +59,40 @@ _HIDING_MODULES = words(
 
 
 def analyze(
-    source: str, rules: Rules, entry: str, parts: Sequence[Part] = (), module: str = ""
+    source: str,
+    rules: Rules,
+    entry: str | Sequence[str],
+    parts: Sequence[Part] = (),
+    module: str = "",
+    *,
+    driven: bool = False,
 ) -> dict[str, object]:
     """Find the banned helpers that a submission uses, without running any of it.
 
     Args:
         source: the submission's source text.
         rules: what is banned and allowed.
-        entry: the name of the function that the exercise asks for.
+        entry: the name of the function or class that the exercise asks for, or the names of several.
         parts: the cells and helper modules that the text consists of (`grader.positions.Part` as plain
             data); none when it is one file.
         module: the name of the module as which the file runs.
+        driven: a driver of the exercise's author uses what the entry points are and return: it makes
+            instances, calls their methods, reads their properties, hands them to libraries.
 
     Returns:
-        Plain data, ready for JSON: `syntax_error`, `imports`, `entry`, `violations` (helpers that the
-        entry point can reach; with `if_failed` where that rests on cells that end early, see
-        `Study.conditions`), `suspicious` (code that hides what it runs), `notes` (helpers that
-        nothing reaches) and `alike` (see `grader.policy.alike`). Lists are in order of line and column;
-        columns are 1-based and count characters. Of a text with parts also `parts`, the name and first line
-        of each, and `broken_cells` and `broken_modules`, which are not valid Python and run nothing: `name`,
-        `line`, `column` and `message` of each.
+        Plain data, ready for JSON: `syntax_error`, `imports`, `entry` (see `Report.entry_found`),
+        `violations` (helpers that the entry points can reach; with `if_failed` where that rests on cells
+        that end early, see `Study.conditions`), `suspicious` (code that hides what it runs), `notes`
+        (helpers that nothing reaches) and `alike` (see `grader.policy.alike`). Lists are in order of line and
+        column; columns are 1-based and count characters. Of a text with parts also `parts`, the name and
+        first line of each, and `broken_cells` and `broken_modules`, which are not valid Python and run
+        nothing: `name`, `line`, `column` and `message` of each.
     """
     if not parts:
         source = source.removeprefix("\ufeff")
+    entries = (entry,) if isinstance(entry, str) else tuple(dict.fromkeys(entry))
     if len(source) > LONGEST_SOURCE:
-        return _unread(source, entry)
+        return _unread(source, entries)
     try:
         bundle = bundles.read(source, parts, module)
     except bundles.Broken as error:
@@ -94,9 +103,9 @@ def analyze(
     texts = [bundle.main, *bundle.modules]
     nodes = [node for text in texts for body in text.bodies for node in body]
     if len(source) * 3 > MOST_NODES and _size(nodes) > MOST_NODES:
-        return _with_parts(_unread(source, entry), parts)
+        return _with_parts(_unread(source, entries), parts)
     begins = [("" if piece.kind == MAIN else piece.name, piece.first) for piece in bundle.pieces]
-    study = Study(bundle, rules, entry, lines, begins)
+    study = Study(bundle, rules, entries, lines, begins, driven=driven)
     twins = ""
     limit = sys.getrecursionlimit()
     try:
@@ -147,13 +156,16 @@ class Study:
         self,
         bundle: Bundle,
         rules: Rules,
-        entry: str,
+        entries: Sequence[str],
         lines: Sequence[str],
         begins: Sequence[tuple[str, int]],
+        *,
+        driven: bool,
     ) -> None:
         self._bundle = bundle
         self._rules = rules
-        self._entry = entry
+        self._entries = entries
+        self._driven = driven
         self._lines = lines
         self._begins = begins
         self._steady = True
@@ -173,7 +185,7 @@ class Study:
             sure=sure,
             steady=self._steady,
         )
-        return Report(program, rules, self._entry, self._lines, self._begins)
+        return Report(program, rules, self._entries, self._lines, self._begins, driven=self._driven)
 
     def made(self, report: Report, sure: Collection[int] = ()) -> Report:
         """The report filled; another one where what it took for certain turned out not to be."""
@@ -250,17 +262,19 @@ class Report:
         self,
         program: Program,
         rules: Rules,
-        entry: str,
+        entries: Sequence[str],
         lines: Sequence[str],
         parts: Sequence[tuple[str, int]] = (),
+        *,
+        driven: bool = False,
     ) -> None:
         self.program = program
         self.parts = parts
         self.rules = rules
-        self.entry = entry
+        self.entries = entries
         self.lines = lines
         self.too_complex = False
-        self.resolver = Resolver(program, rules, entry)
+        self.resolver = Resolver(program, rules, entries, driven)
         self.violations: list[Finding] = []
         self.suspicious: list[Finding] = []
         self.notes: list[Finding] = []
@@ -387,7 +401,7 @@ class Report:
             at_import = Reach(resolver, hiding=hiding, at_import=True)
             at_import.from_module()
             executed = at_import.units
-        reach.from_entry(self.entry)
+        reach.from_entries(self.entries)
         for store in program.stores:
             if store.attr_expr is not None and store.attr is None and reach.units:
                 reach.store_unnamed(store)
@@ -399,6 +413,8 @@ class Report:
                 reach.add(inner)
         inspector = Inspector(resolver, hiding=hiding)
         self._inspect(inspector, reach, executed, hiding=hiding)
+        if resolver.driven:
+            self._handed_out(inspector, reach)
         if hiding:
             self._passing_on()
         self._imports(inspector, reach)
@@ -461,6 +477,22 @@ class Report:
                     self.suspicious.extend(inspector.suspicions(node))
                     if live:
                         self.suspicious.extend(inspector.handed_on(node))
+
+    def _handed_out(self, inspector: Inspector, reach: Reach) -> None:
+        """Whole modules of libraries that someone else gets."""
+        for func in self.program.funcs:
+            seen = func.name in self.entries or func.owner is not None or is_member(func)
+            if seen and func.body in reach.units:
+                for node in func.returns:
+                    self.suspicious.extend(inspector.handed_out(node))
+        for entry in self.entries:
+            for binding in self.resolver.module_bindings(entry):
+                if binding.kind == "import" and self.rules.is_owner(binding.lib):
+                    self.suspicious.append(
+                        Finding(findings.UNRESOLVED, binding.lib, binding.node, detail="handed on")
+                    )
+                elif binding.kind == "value" and binding.value is not None and not binding.path:
+                    self.suspicious.extend(inspector.handed_out(binding.value))
 
     def _passing_on(self) -> None:
         """Modules and classes whose members are looked up by a value, so that any name may be one."""
@@ -610,7 +642,7 @@ class Report:
         return {
             "syntax_error": None,
             "imports": self._import_list(),
-            "entry": self._entry(),
+            "entry": self.entry_found(),
             "violations": violations[:MOST_REPORTED],
             "suspicious": suspicious[:MOST_REPORTED],
             "notes": notes[:MOST_REPORTED],
@@ -669,7 +701,7 @@ class Report:
         if item.detail == "imported":
             message = f"{self._at(line)} imports {item.helper} without using it; this costs nothing."
         else:
-            where = f"where {self.entry} never gets to"
+            where = f"where {_never_gets_to(self.entries)}"
             message = f"{self._at(line)} uses {item.helper} {where}; this costs nothing."
         return _entry_of(item, line, column, message, found=False)
 
@@ -682,15 +714,33 @@ class Report:
         ordered = sorted(first.items(), key=lambda pair: (pair[1], pair[0]))
         return [{"module": module, "line": line} for module, line in ordered]
 
-    def _entry(self) -> dict[str, object]:
-        bindings = [item for item in self.resolver.module_bindings(self.entry) if item.kind != "del"]
+    def entry_found(self) -> dict[str, object]:
+        """Whether the text defines what the exercise asks for, and where.
+
+        Returns:
+            `defined`, `line`, `near` (names that look like it, where it is missing) and `parameters` (their
+            number, where that is certain). Of several names `defined` tells whether all of them are, `line`
+            and `parameters` are those of the first that is, `near` are the near misses of all that are not,
+            and `missing` has them by the name that is missing.
+        """
+        found = {name: self._entry(name) for name in self.entries}
+        if len(found) == 1:
+            (only,) = found.values()
+            return only
+        there = [item for item in found.values() if item["defined"]]
+        missing = {name: self._near(name) for name, item in found.items() if not item["defined"]}
+        return {
+            "defined": not missing,
+            "line": there[0]["line"] if there else None,
+            "near": list(dict.fromkeys(name for names in missing.values() for name in names)),
+            "parameters": there[0]["parameters"] if there else None,
+            "missing": missing,
+        }
+
+    def _entry(self, entry: str) -> dict[str, object]:
+        bindings = [item for item in self.resolver.module_bindings(entry) if item.kind != "del"]
         if not bindings:
-            names = [
-                name
-                for name, items in self.program.module.names.items()
-                if any(not item.block.dead for item in items) and items[-1].kind != "del"
-            ]
-            return {"defined": False, "line": None, "near": near(self.entry, names), "parameters": None}
+            return {"defined": False, "line": None, "near": self._near(entry), "parameters": None}
         last = bindings[-1]
         return {
             "defined": True,
@@ -698,6 +748,17 @@ class Report:
             "near": [],
             "parameters": _parameters(last) if len(bindings) == 1 else None,
         }
+
+    def _near(self, entry: str) -> list[str]:
+        """The names of the module that look like one that it lacks; none that is asked for itself."""
+        names = [
+            name
+            for name, items in self.program.module.names.items()
+            if name not in self.entries
+            and any(not item.block.dead for item in items)
+            and items[-1].kind != "del"
+        ]
+        return near(entry, names)
 
 
 TYPE_CHECKING = False  # typing itself is costly to import
@@ -718,6 +779,15 @@ def _entry_of(item: Finding, line: int, column: int, message: str, *, found: boo
         entry["found"] = "static"
     entry["message"] = message
     return entry
+
+
+def _never_gets_to(entries: Sequence[str]) -> str:
+    """The end of a sentence about code that nothing reaches: "mlm_forward never gets to"."""
+    if len(entries) == 1:
+        return f"{entries[0]} never gets to"
+    if len(entries) == 2:
+        return f"neither {entries[0]} nor {entries[1]} gets to"
+    return f"none of {', '.join(entries[:-1])} and {entries[-1]} gets to"
 
 
 def _kind(rule: Rule | None) -> str:
@@ -798,11 +868,12 @@ def _broken(line: int, column: int, message: str) -> dict[str, object]:
     }
 
 
-def _unread(source: str, entry: str) -> dict[str, object]:
+def _unread(source: str, entries: Sequence[str]) -> dict[str, object]:
     report = _broken(1, 1, "")
     report["syntax_error"] = None
-    # Nothing was read; whether the entry point is there shows when the source is run.
-    report["entry"] = {"defined": entry in source, "line": None, "near": [], "parameters": None}
+    # Nothing was read; whether the entry points are there shows when the source is run.
+    defined = all(entry in source for entry in entries)
+    report["entry"] = {"defined": defined, "line": None, "near": [], "parameters": None}
     report["suspicious"] = [_too_complex()]
     return report
 

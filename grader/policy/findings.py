@@ -293,6 +293,8 @@ class Inspector:
         family, libraries = self.resolver.family(value.cls)
         if any(cls in family for cls, _ in self.resolver.members(attr)) or self.resolver.stores(attr):
             return False
+        if self.resolver.is_registered(attr):
+            return False
         return any(name.split(".")[0] in self.rules.array_libraries for name in libraries)
 
     def _method_name(self, attr: str, values: Values) -> str:
@@ -467,6 +469,12 @@ class Inspector:
         given = [*node.args[:2], *(k.value for k in node.keywords if k.arg in ("stmt", "setup", None))]
         values = [value for item in given for value in self.resolver.resolve(item)]
         return bool(values) and all(isinstance(value, kinds) for value in values)
+
+    def handed_out(self, node: ast.expr) -> Iterator[Finding]:
+        """A library's module that an entry point is or returns: its helpers can be used in its place."""
+        for value in self.resolver.leaves(self.resolver.resolve(node)):
+            if isinstance(value, Lib) and self.rules.is_owner(value.name):
+                yield Finding(UNRESOLVED, value.name, node, detail="handed on")
 
     def handed_on(self, node: ast.expr) -> Iterator[Finding]:
         """A module of the submission given to a library that may do anything with it."""

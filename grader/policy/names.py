@@ -28,6 +28,7 @@ from grader.policy.scopes import (
 )
 from grader.policy.values import (
     ANYTHING,
+    GIVEN,
     OWN,
     UNKNOWN,
     Bag,
@@ -87,6 +88,8 @@ _WRAPPED = frozenset({"__call__", "__func__", "__wrapped__", "__self__"})
 # What gives all members of what it is given, with their names.
 _TABLES = frozenset({"builtins.vars", "inspect.getmembers", "inspect.getmembers_static"})
 _NAMESPACES = frozenset({"builtins.globals", "builtins.locals"})
+# By these an object of torch is given a member under a name.
+_REGISTERING = words("add_module register_module register_buffer register_parameter")
 _CONTAINER_LOOKUPS = frozenset({"get", "__getitem__", "pop", "setdefault"})
 _IMPORTING = words("__import__ __builtins__ builtins importlib pkgutil pydoc runpy exec eval sys modules")
 _LISTINGS = frozenset({"values", "items", "copy", "popitem"})
@@ -108,12 +111,17 @@ class Lookup:
 
 
 class Resolver(texts.Scenery):
-    """Resolves the names and expressions of one program."""
+    """Resolves the names and expressions of one program.
 
-    def __init__(self, program: Program, rules: Rules, entry: str) -> None:
+    Args:
+        entries: The names of the functions and classes that are asked for.
+        driven: Anyone may call the methods of the program's classes, with anything.
+    """
+
+    def __init__(self, program: Program, rules: Rules, entries: Sequence[str], driven: bool) -> None:
         self.program = program
         self.rules = rules
-        self.entry = entry
+        self.entries = frozenset(entries)
         self.texts = texts.Texts(self, program.bound_at)
         self.lookups: dict[ast.expr, Lookup] = {}
         self.consumed: set[ast.expr] = set()
@@ -136,10 +144,15 @@ class Resolver(texts.Scenery):
         self._bases: dict[Class, tuple[set[Class], list[str]]] = {}
         self._starred: list[Star] | None = None
         self._hiding_scopes: dict[ModuleScope, bool] = {}
+        self._registered: set[str] | None = None
         self._steps = 0
         self._depth = 0
         self._warm = False
+        self.driven = driven
         self.index()
+        if not driven and len(self.entries) > 1:
+            # A class that is asked for beside other names is there to be used.
+            self.driven = any(not self._only_called(name) for name in entries)
 
     def index(self) -> None:
         """Make the indexes of class members and stores; again after the program took in a text."""
@@ -283,6 +296,12 @@ class Resolver(texts.Scenery):
         """
         bindings = (scope or self.program.module).names.get(name, [])
         return _after_import([item for item in bindings if not item.block.dead])
+
+    def _only_called(self, name: str) -> bool:
+        """Whether a name that is asked for is surely a plain function."""
+        bindings = self.module_bindings(name)
+        origins = [other for item in bindings for other in self.origins(item)]
+        return all(item.kind == "func" for item in origins)
 
     def exported(self, scope: ModuleScope, name: str) -> Sequence[Binding]:
         """The bindings of a name in a module that another module may see."""
@@ -799,7 +818,16 @@ class Resolver(texts.Scenery):
 
     def is_own_attribute(self, attr: str) -> bool:
         """Whether the source itself gives some object an attribute of that name."""
-        return attr in self.program.member_names
+        return attr in self.program.member_names or self.is_registered(attr)
+
+    def is_registered(self, attr: str) -> bool:
+        """Whether an object of torch is given a member of that name: self.add_module("relu", mine)."""
+        if self._registered is None:
+            self._registered = set()
+            for call in [call for name in _REGISTERING for call in self.program.calls.get(name, ())]:
+                if self.driven and call.args:
+                    self._registered.update(self.constants(call.args[0])[0])
+        return attr in self._registered
 
     def family(self, cls: Class) -> tuple[set[Class], list[str]]:
         """A class with its own bases and subclasses, and the library classes among its bases."""
@@ -855,7 +883,9 @@ class Resolver(texts.Scenery):
         if func is None or item in self._busy:
             return ANYTHING
         if func.cls is not None and func.static != "staticmethod" and item.name == _first(func):
-            return (OwnClass(func.cls),) if func.static == "classmethod" else (Instance(func.cls),)
+            if func.static == "classmethod":
+                return (OwnClass(func.cls),)
+            return (Instance(func.cls), GIVEN) if self.driven else (Instance(func.cls),)
         self._busy.add(item)
         try:
             sites, open_ended = self.call_sites(func)
@@ -882,7 +912,7 @@ class Resolver(texts.Scenery):
         name = func.name
         if name == "__init__" and func.cls is not None:
             name = func.cls.name
-        open_ended = name == self.entry or (not name and not sites)
+        open_ended = name in self.entries or (not name and not sites) or (self.driven and is_member(func))
         if name:
             calls = self.program.calls.get(name, [])
             for other in self.program.renamed.get(name, ()):
@@ -931,14 +961,14 @@ class Resolver(texts.Scenery):
 
     def own_function(self, node: ast.expr) -> Func | None:
         """The function of the source that an expression surely is."""
-        values = self._resolve(node)
+        values = [value for value in self._resolve(node) if value != GIVEN]
         if len(values) == 1 and isinstance(values[0], Function):
             return values[0].func
         return None
 
     def attribute_values(self, node: ast.Attribute) -> list[ast.expr] | None:
         """The expressions an attribute of the student's own objects was given, None when unknown."""
-        receivers = self._resolve(node.value)
+        receivers = [value for value in self._resolve(node.value) if value != GIVEN]
         if any(isinstance(value, Lib | Result | Table) for value in receivers):
             return None
         found: list[ast.expr] = []
@@ -1315,6 +1345,8 @@ class Resolver(texts.Scenery):
                     parts.append(self._named(node, (value,), (names, True), None))
             elif isinstance(value, Result):
                 parts.append((value,))
+                if self.driven and any(isinstance(v, Result) and v.name.endswith("Dict") for v in receivers):
+                    continue  # a torch.nn.ModuleDict, whose keys are of the student's choosing
                 for name in self.texts.names(key)[0]:
                     self._lookup(node).methods[name] = (value,)  # type(t).__dict__["softmax"]
             elif isinstance(value, OwnClass | Instance):
@@ -1486,6 +1518,11 @@ def _table(value: Value) -> Values:
 
 def _bare(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Starred) else node
+
+
+def is_member(func: Func) -> bool:
+    """Whether a class has a function as a member: a method, or a lambda that a name of the class holds."""
+    return func.cls is not None or (func.scope.parent is not None and func.scope.parent.kind == "class")
 
 
 def _first(func: Func) -> str | None:

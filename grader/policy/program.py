@@ -138,6 +138,7 @@ class Program:
         self.units: list[Unit] = []
         self.stores: list[Store] = []
         self.global_stores: list[tuple[ast.expr, ast.expr, Unit]] = []
+        self.class_stores: dict[Class, list[Unit]] = {}  # put into the namespace of a class as it is made
         self.imports: list[tuple[str, ast.stmt]] = []
         self.dead_imports: set[ast.stmt] = set()
         self.raised: list[Unit] = []
@@ -279,6 +280,18 @@ class Program:
         parts = [part for module, _ in self.imports for part in module.split(".")]
         parts.extend(part for item in self.import_bindings for part in item.lib.split("."))
         return frozenset({*parts, *self.attributes, *self.reads})
+
+    def looked_into(self) -> set[ast.expr]:
+        """The expressions of which only a member is used: by a dot, a subscript or a name as a text."""
+        found: set[ast.expr] = set()
+        for _, body in self._bodies:
+            for statement in body:
+                for node in ast.walk(statement):
+                    if isinstance(node, ast.Attribute | ast.Subscript):
+                        found.add(node.value)
+                    elif isinstance(node, ast.Call) and node.args and _last_name(node.func) in _LOOKING:
+                        found.add(node.args[0])
+        return found
 
     # --- units, blocks, positions -----------------------------------------------------------------
 
@@ -477,6 +490,7 @@ class Program:
     ) -> None:
         """An item put into what `receiver` names: it is reached through the name or the attribute."""
         if _is_namespace(receiver):
+            self._into_class(unit)
             if key is not None:
                 self.global_stores.extend((key, value, unit) for value in values)
             return
@@ -915,7 +929,12 @@ class Program:
         else:
             self._expr(value)
 
+    def _into_class(self, unit: Unit) -> None:
+        if self._class is not None and self._scope is self._class.scope:
+            self.class_stores.setdefault(self._class, []).append(unit)
+
     def _update_namespace(self, call: ast.Call, unit: Unit) -> None:
+        self._into_class(unit)
         for keyword in call.keywords:
             if keyword.arg is not None:
                 self.global_stores.append((ast.Constant(keyword.arg), keyword.value, unit))
@@ -1413,6 +1432,8 @@ _STORING = words(
     setattr __setattr__ setitem heappush heappushpop heapreplace insort insort_left insort_right
     """
 )
+# Functions that look into their first argument, and keep nothing of it.
+_LOOKING = words("getattr hasattr setattr delattr reload")
 _CONTAINER_TYPES = words("list dict set deque OrderedDict defaultdict Counter UserDict UserList bytearray")
 
 

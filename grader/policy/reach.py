@@ -1,18 +1,23 @@
-"""Reach: which code a call of the entry point can run.
+"""Reach: which code a use of the entry points can run.
 
 Reach follows references, not calls: what live code names is live. A module-level value is live when its
 name is, a method when its class and its name are, a stored attribute when some live code reads one of
 that name. So a self-test, a demo and a function that nothing names stay out.
+
+Where the exercise's author uses what the entry points give, every member of a live class is live, whether
+the submission reads its name or not, and so is what is put into attributes of live objects. A class that
+live code does not name stays out.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from grader.policy.names import MOST_BINDINGS, Lookup, Resolver
-from grader.policy.scopes import Binding, Class, Func, ModuleScope, Scope, Store, Unit
+from grader.policy.scopes import Binding, Call, Class, Func, ModuleScope, Scope, Store, Unit
 from grader.policy.values import (
+    GIVEN,
     Bag,
     Container,
     Function,
@@ -20,9 +25,11 @@ from grader.policy.values import (
     Lib,
     Namespace,
     OwnClass,
+    Partial,
     Result,
     Table,
     Unknown,
+    Value,
 )
 
 # What a library calls by itself on a class made from one of its own.
@@ -52,7 +59,18 @@ _CALLED_LATER = frozenset(
         *("sys.meta_path.append", "sys.meta_path.insert", "sys.path_hooks.append", "sys.path_hooks.insert"),
     }
 )
-_LATER = frozenset(name.rpartition(".")[2] for name in _CALLED_LATER)
+# By these a torch module's calls are met by functions that are given once for all modules.
+_ALL_MODULES = frozenset(
+    f"torch.nn.modules.module.register_module_{event}"
+    for event in ("forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook")
+) | {"torch.nn.modules.module.register_module_module_registration_hook"}
+_SETTING = frozenset(
+    {
+        *("builtins.setattr", "builtins.type.__setattr__", "builtins.object.__setattr__"),
+        "functools.update_wrapper",
+    }
+)
+_BY_VALUE = frozenset({"__setattr__", "update_wrapper"})
 # By these an exception is met without a handler's name.
 _CAUGHT = frozenset(
     {"exc_info", "exception", "last_value", "last_exc", "__context__", "__cause__", "__exit__"}
@@ -61,6 +79,8 @@ _CAUGHT = frozenset(
 # By these annotations are read, also those that are texts.
 _ANNOTATING = frozenset({"get_type_hints", "get_annotations", "signature", "__annotations__"})
 _BUILTINS = Lib("builtins")
+# What Python calls with a class that is being made.
+_MAKING = frozenset({"__init__", "__new__", "__init_subclass__", "__prepare__"})
 
 
 class Reach:
@@ -73,8 +93,8 @@ class Reach:
         self.nodes: set[ast.expr] = set()  # live by themselves, in a unit that is not
         self.imports: set[Binding] = set()  # reached without a read of their name
         self.attrs: set[str] = set()
-        self.any_attr = False
         self._any_global: set[ModuleScope] = set()
+        self._wholes: set[ModuleScope] = set()
         self._classes: set[Class] = set()
         self._done: set[tuple[Binding, object]] = set()
         self._crowds: set[int] = set()
@@ -86,18 +106,27 @@ class Reach:
         self._at_import = at_import
         self._executed: set[Func] | None = None
         self._met = False  # an exception
+        self._driven = resolver.driven and not at_import
+        self.any_attr = self._driven
+        self._postponed: dict[Func, dict[Binding, None]] = {}  # bound by functions that have not run yet
+        self._parents: set[ast.expr] | None = None
 
     # --- starting points --------------------------------------------------------------------------
 
-    def from_entry(self, entry: str) -> None:
-        """Everything a call of the entry point can run."""
-        bindings = self.resolver.module_bindings(entry)
+    def from_entries(self, entries: Iterable[str]) -> None:
+        """Everything a call of the entry points can run; where they are driven, every use of them."""
+        found = [self.resolver.module_bindings(entry) for entry in entries]
+        bindings = [binding for some in found for binding in some]
         for binding in (*bindings, *self.resolver.module_bindings("__getattr__")):
             self._indirect(binding)
+        if self._driven:
+            for binding in bindings:
+                if binding.kind == "module" and binding.target is not None:
+                    self._whole(binding.target)
         for scope in self.program.modules.values():
             for binding in self.resolver.exported(scope, "__getattr__"):
                 self._indirect(binding)
-        if not bindings:
+        if not all(found):
             self._from_elsewhere()
         for store in self.program.stores:
             # Python or a library looks these up by itself: __defaults__, __call__, forward.
@@ -109,7 +138,32 @@ class Reach:
                 for value in store.values:
                     self._given(value)
         self._called_later()
+        if self._driven:
+            self._set_by_value()
         self._run()
+
+    def _set_by_value(self) -> None:
+        """What is put into objects by a `setattr` that goes by another name, is passed on, or gets *these."""
+        program = self.program
+        loose = any(node not in program.callees for node in program.reads.get("setattr", ()))
+        starred = any(map(_is_starred, program.calls.get("setattr", ())))
+        if not loose and not starred and _BY_VALUE.isdisjoint(program.attributes | program.calls.keys()):
+            return
+        for call, unit in list(program.call_units.items()):
+            if unit.dead or (unit.func is not None and not self._ran(unit.func)):
+                continue
+            if isinstance(call.func, ast.Name) and call.func.id == "setattr" and not _is_starred(call):
+                continue  # see `Program._stored`
+            given = [item.value if isinstance(item, ast.Starred) else item for item in call.args]
+            if any(
+                self._sets(value) for node in (call.func, *given) for value in self.resolver.resolve(node)
+            ):
+                self._alone(call)
+
+    def _sets(self, value: Value) -> bool:
+        if isinstance(value, Partial):
+            return any(map(self._sets, value.functions))
+        return isinstance(value, Lib) and value.name in _SETTING
 
     def _in_library(self, store: Store) -> bool:
         """Whether a value is put into a module or class of a library, where anything may use it."""
@@ -122,13 +176,14 @@ class Reach:
 
     def _called_later(self) -> None:
         """What was given to Python or to a library to be called at some time."""
-        for last in _LATER & self.program.calls.keys():
+        names = _CALLED_LATER | _ALL_MODULES if self._driven else _CALLED_LATER
+        for last in {name.rpartition(".")[2] for name in names} & self.program.calls.keys():
             for call in self.program.calls[last]:
                 func = call.unit.func
                 if call.unit.dead or (func is not None and not self._ran(func)):
                     continue
                 values = self.resolver.resolve(call.func)
-                if any(isinstance(value, Lib) and value.name in _CALLED_LATER for value in values):
+                if any(isinstance(value, Lib) and value.name in names for value in values):
                     if call.decorated is not None:
                         self._indirect(call.decorated)
                     for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
@@ -166,7 +221,11 @@ class Reach:
         if self._executed is None:
             walk = Reach(self.resolver, hiding=self._hiding, at_import=True)
             walk.from_module()
-            self._executed = {unit.func for unit in walk.units if unit.func is not None}
+            if self._driven:
+                # A function of which only a stored value was reached did not run.
+                self._executed = {func for func in self.program.funcs if func.body in walk.units}
+            else:
+                self._executed = {unit.func for unit in walk.units if unit.func is not None}
         return self._executed
 
     def store_unnamed(self, store: Store) -> None:
@@ -188,6 +247,82 @@ class Reach:
                 self._unit(child)
             for node in unit.items:
                 self._node(node)
+            if unit.func is not None and unit.func in self._postponed:
+                for binding in self._postponed.pop(unit.func):
+                    self._binding(binding)
+            if self._driven and not self._waiting:
+                self._met_elsewhere()
+
+    def _met_elsewhere(self) -> None:
+        """What is a member of live classes and objects without being named by live code."""
+        for store in self.program.stores:
+            named = store.attr is not None or store.attr_expr is not None
+            if named and store not in self._stored and self._is_met(store):
+                self._store(store)
+        for cls in self.program.classes:
+            if cls not in self._classes and self._is_registered(cls):
+                self._class(cls)
+
+    def _is_met(self, store: Store) -> bool:
+        """Whether the object that a value is put into may be live."""
+        receiver = store.receiver if store.receiver is not None else store.into
+        if receiver is None:
+            return True
+        values = [value for value in self.resolver.resolve(receiver) if value != GIVEN]
+        for value in values:
+            if isinstance(value, Instance | OwnClass):
+                if not self._classes.isdisjoint(self.resolver.family(value.cls)[0]):
+                    return True
+            elif not isinstance(value, Function) or value.func.body in self.units:
+                return True
+        return not values
+
+    def _is_registered(self, cls: Class) -> bool:
+        """Whether live code gets to know of a class as it is made: by a decorator, a hook, its metaclass."""
+        func = cls.header.func
+        if cls.header.dead or (func is not None and not self._ran(func)):
+            return False
+        if func is not None and func.body in self.units and (cls.decorated or cls.node.keywords):
+            return True
+        if not cls.bases:
+            return False
+        known = self.resolver.family(cls)[0] & self._classes
+        if known and "__subclasses__" in self.program.attributes:
+            return True
+        return any("__init_subclass__" in other.scope.names or self._has_own_type(other) for other in known)
+
+    def _has_own_type(self, cls: Class) -> bool:
+        """Whether a class has a metaclass that is no library's."""
+        types = [keyword.value for keyword in cls.node.keywords if keyword.arg in ("metaclass", None)]
+        return any(
+            not isinstance(value, Lib | Result) for node in types for value in self.resolver.resolve(node)
+        )
+
+    def _made_by(self, maker: Class, *, by_hook: bool) -> Iterator[Class]:
+        """The classes that a class gets to know as they are made: subclasses, or those it is the type of."""
+        makers = {OwnClass(other) for other in self.resolver.family(maker)[0]}
+        for cls in self.program.classes:
+            family = self.resolver.family(cls)[0]
+            types = [keyword.value for other in family for keyword in other.node.keywords]
+            if by_hook:
+                if maker in family:
+                    yield cls
+            elif any(not makers.isdisjoint(self.resolver.resolve(node)) for node in types):
+                yield cls
+
+    def _whole(self, scope: ModuleScope) -> None:
+        """A module of the submission that someone else may have as an object."""
+        if scope in self._wholes:
+            return
+        self._wholes.add(scope)
+        for name in list(scope.names):
+            self._global(scope, name)
+
+    def _is_whole(self, node: ast.expr) -> bool:
+        """Whether an expression is used for itself, and not only for one of its members."""
+        if self._parents is None:
+            self._parents = self.program.looked_into()
+        return node not in self._parents and node not in self.program.members_tested
 
     def _unit(self, unit: Unit) -> None:
         if unit not in self.units and not unit.dead:
@@ -195,6 +330,10 @@ class Reach:
             self._waiting.append(unit)
 
     def _node(self, node: ast.expr) -> None:
+        if self._driven and self._hiding and self._is_whole(node):
+            for value in self.resolver.resolve(node):
+                if isinstance(value, Namespace):
+                    self._whole(value.scope)
         if isinstance(node, ast.Name):
             self._read(node)
         elif isinstance(node, ast.Attribute):
@@ -250,12 +389,15 @@ class Reach:
         if (binding, None) in self._done:
             return
         self._done.add((binding, None))
-        if (
-            binding.owner is not None
-            and binding.owner is not binding.scope.func
-            and not self._ran(binding.owner)
-        ):
-            return
+        owner = binding.owner
+        if owner is not None and owner is not binding.scope.func:
+            if not self._ran(owner):
+                if self._driven:
+                    self._done.discard((binding, None))
+                    self._postponed.setdefault(owner, {})[binding] = None
+                return
+            if binding.value is not None and self._kept_at_import(owner, [binding.value]):
+                self._passed_in(owner)
         for unit in binding.units:
             self._unit(unit)
         met_in = binding.func.name if binding.func is not None else ""
@@ -298,6 +440,9 @@ class Reach:
         self._classes.add(cls)
         self._unit(cls.header)
         self._unit(cls.body)
+        if self._driven:
+            for unit in self.program.class_stores.get(cls, ()):
+                self._unit(unit)
         _, libraries = self.resolver.family(cls)
         called_back = False
         for library in libraries:
@@ -417,7 +562,7 @@ class Reach:
             return
         self._stored.add(store)
         self._unit(store.unit)
-        if func is not None and func.body not in self.units:
+        if func is not None and (func.body not in self.units or self._kept_at_import(func, store.values)):
             self._passed_in(func)
 
     def _keeps(self, receiver: ast.expr) -> bool:
@@ -435,14 +580,27 @@ class Reach:
                     return True
         return False
 
+    def _kept_at_import(self, func: Func, values: Iterable[ast.expr]) -> bool:
+        """Whether what importing the module gave a live function may be among what it keeps."""
+        if not self._driven or func not in self.executed():
+            return False
+        own = next(iter(func.params), None) if func.cls is not None else None
+        return any(isinstance(n, ast.Name) and n.id != own for value in values for n in ast.walk(value))
+
     def _passed_in(self, func: Func) -> None:
         """What a function that ran at import stored may be what it was called with."""
         at: Func | None = func
         while at is not None and at not in self._passed:
             self._passed.add(at)
             name = at.cls.name if at.cls is not None and at.name == "__init__" else at.name
+            if self._driven and at.cls is not None and at.name in _MAKING:
+                for cls in self._made_by(at.cls, by_hook=at.name == "__init_subclass__"):
+                    self._class(cls)
             for call in self.program.calls.get(name, ()):
                 if self.program.unit_blocks[call.unit].dead:
+                    continue
+                caller = call.unit.func
+                if self._driven and caller is not None and not self._ran(caller):
                     continue
                 if call.decorated is not None:
                     self._indirect(call.decorated)
@@ -457,6 +615,10 @@ class Reach:
                 self.nodes.add(inner)
                 if not isinstance(inner, ast.Name) or inner in self.program.loads:
                     self._node(inner)
+
+
+def _is_starred(call: Call | ast.Call) -> bool:
+    return any(isinstance(item, ast.Starred) for item in call.args)
 
 
 def _is_dictionary(binding: Binding) -> bool:

@@ -152,6 +152,12 @@ class Rules:
                 return rule
         return None
 
+    def is_owner(self, name: str) -> bool:
+        """Whether a banned helper is a member of a library's module of this very name."""
+        return any(
+            pattern.rpartition(".")[0] == name for rule in self.rules for pattern in rule.names
+        ) and self.may_hold(name)
+
     def last_names(self, mentioned: frozenset[str]) -> re.Pattern[str] | None:
         """What the last name of a banned one may look like, None when it may be anything.
 

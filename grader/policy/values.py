@@ -163,4 +163,6 @@ Values = tuple[Value, ...]
 
 OWN = Own()
 UNKNOWN = Unknown()
+# What someone else may give a method in place of an object of its class.
+GIVEN = Result("given")
 ANYTHING: Values = (UNKNOWN,)

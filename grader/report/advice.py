@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from grader.report.influence import InfluenceMap, read_influence
+from grader.report.texts import one_line
 from grader.report.values import differing
 from grader.result import Result
 
@@ -55,17 +56,26 @@ class Answers(NamedTuple):
 
     Attributes:
         differing: Indices at which they differ, where both have the same shape.
+        texts: Name and text of each answer that is no array.
     """
 
     obtained: Any
     expected: Any
     differing: tuple[tuple[int, ...], ...]
+    texts: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> Answers:
         """Those of a record's entry."""
         obtained, expected = data.get("obtained"), data.get("expected")
-        return Answers(obtained, expected, differing(obtained, expected))
+        return Answers(obtained, expected, differing(obtained, expected), read_texts(data.get("texts")))
+
+
+def read_texts(data: Any) -> tuple[tuple[str, str], ...]:
+    """Names and texts of answers as a record has them; what is of another form is passed over."""
+    rows = [row for row in data[:4] if isinstance(row, list | tuple)] if isinstance(data, list) else []
+    pairs = [row for row in rows if len(row) == 2 and all(isinstance(part, str) for part in row)]
+    return tuple((one_line(name, 40), text) for name, text in pairs)
 
 
 class Step(NamedTuple):

@@ -61,16 +61,24 @@ class Analyst:
         self._done = 0
 
     def analyze(
-        self, source: str, filename: str, entry: str, parts: Sequence[Part] = (), module: str = ""
+        self,
+        source: str,
+        filename: str,
+        entry: str | Sequence[str],
+        parts: Sequence[Part] = (),
+        module: str = "",
+        *,
+        driven: bool = False,
     ) -> Analysis:
         """The report on a source text.
 
         Args:
             source: The text.
             filename: The name that tracebacks show.
-            entry: The name of the callable that is asked for.
+            entry: The name of the callable that is asked for, or the names of several.
             parts: The cells and modules that the text is made of; none when it is one file.
             module: The name under which it is in ``sys.modules`` while it runs.
+            driven: A driver of the exercise's author uses what the entry points are and return.
 
         Raises:
             SandboxError: The server, or the check itself, failed.
@@ -80,9 +88,10 @@ class Analyst:
         request = {
             "source": source,
             "filename": filename,
-            "entry": entry,
+            "entry": entry if isinstance(entry, str) else list(entry),
             "parts": [asdict(part) for part in parts],
             "module": module,
+            "driven": driven,
         }
         text = json.dumps(request, ensure_ascii=False).encode("utf-8", "surrogatepass")
         if LENGTH + len(text) > ROOM:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from grader.exercise.calls import PlacedArray, Step, placed_arrays
 from grader.outcomes import ArrayValue, DamagedError, Execution, LoadOutcome, State, StepOutcome, Value
 from grader.positions import Part
 from grader.sandbox import records
+from grader.sandbox.allowance import Allowance
 from grader.sandbox.children import Child, Ended, Memory, SandboxError, Server
 from grader.sandbox.ending import Stopped, how_it_ended
 from grader.sandbox.inside import protocol, slots
@@ -75,6 +76,7 @@ class Phase:
         answer_bytes: Size of the largest expected answer.
         answers_bytes: Size of all expected answers together.
         recorded: Numbers of the steps in which the use of banned helpers is looked for; None for all.
+        allowed: What each step may take; empty where that is the same for all.
     """
 
     name: str
@@ -83,6 +85,29 @@ class Phase:
     answer_bytes: int
     answers_bytes: int
     recorded: tuple[int, ...] | None = ()
+    allowed: tuple[Allowance, ...] = ()
+
+    def seconds(self, step: int, limits: Limits) -> float:
+        """Processor seconds that a step may take."""
+        return self.allowed[step].seconds if self.allowed else limits.seconds_per_call
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a submission is, by its own word: no more than what may be shown while it runs.
+
+    Attributes:
+        phase: Name of the phase.
+        step: Number of the step being made in it.
+        fraction: How much of that step is done, from 0 to 1; 0 where nothing tells it.
+    """
+
+    phase: str
+    step: int
+    fraction: float
+
+
+Tell = Callable[[Reached], None]
 
 
 def execute(
@@ -93,6 +118,7 @@ def execute(
     *,
     report: Mapping[str, Any] | None = None,
     repeat: bool = False,
+    tell: Tell | None = None,
 ) -> Execution:
     """Run a submission.
 
@@ -103,13 +129,14 @@ def execute(
         limits: What it may use.
         report: The policy report, which is passed on.
         repeat: A recorded call that crashed or ran out of time is made once more, unrecorded.
+        tell: Told now and then, while calls are made, how far they are.
 
     Raises:
         SandboxError: The sandbox failed, or the policy check has not seen the text in the same parts.
     """
     if report is not None and program.parts and len(report.get("parts", ())) != len(program.parts):
         raise SandboxError("the policy check has not seen the parts of the text that is to be run")
-    return _Run(server, program, phases, limits, report, repeat=repeat).run()
+    return _Run(server, program, phases, limits, report, repeat=repeat, tell=tell).run()
 
 
 @dataclass
@@ -130,10 +157,10 @@ class _Life:
         except DamagedError:
             return None
 
-    def progress(self) -> int:
-        """The number of the record being worked on."""
-        number: int = slots.PROGRESS.unpack(self.memory.read(0, slots.PROGRESS.size))[0]
-        return number
+    def progress(self) -> tuple[int, float]:
+        """The number of the record being worked on, and how much of that is done, from 0 to 1."""
+        number, parts = slots.PROGRESS.unpack(self.memory.read(0, slots.PROGRESS.size))
+        return number, min(parts, slots.WHOLE) / slots.WHOLE
 
 
 class _Run:
@@ -146,6 +173,7 @@ class _Run:
         report: Mapping[str, Any] | None,
         *,
         repeat: bool,
+        tell: Tell | None,
     ) -> None:
         self.server = server
         self.program = program
@@ -153,6 +181,7 @@ class _Run:
         self.limits = limits
         self.report = report
         self.repeat = repeat
+        self.tell = tell
         self.load: LoadOutcome | None = None
         self.steps: dict[str, list[StepOutcome]] = {phase.name: [] for phase in phases}
         self.findings: dict[tuple[str, ...], Mapping[str, Any]] = {}
@@ -163,9 +192,11 @@ class _Run:
         self.truncated: set[str] = set()
         self.source = program.to_bytes()
         self.slots: dict[str, int] = {}
+        self.allowed: dict[int, Allowance] = {}
         slot = slots.FIRST_STEP
         for phase in phases:
             self.slots[phase.name] = slot
+            self.allowed |= {slot + number: allowed for number, allowed in enumerate(phase.allowed)}
             slot += len(phase.plan)
 
     # --- the whole submission ------------------------------------------------------------
@@ -193,7 +224,7 @@ class _Run:
             self.cpu_s >= self.limits.seconds + self.limits.spare_seconds
             or self.idle_s >= IDLE_FACTOR * self.limits.seconds
         ):
-            self._give_up("timed_out", f"the {self.limits.seconds:g} s for all calls together were used up")
+            self._give_up("timed_out", self.limits.used_up)
             return False
         if self._bombs() >= slots.MAX_OUT_OF_MEMORY:
             self._give_up("not_run", f"not run after {self._bombs()} calls that ran out of memory")
@@ -258,7 +289,9 @@ class _Run:
             Whether it was confined, and why the judge ended it, if it did.
         """
         child = life.child
-        watch = Watch(child, life.progress, self.limits, self.cpu_s, self.idle_s)
+        watch = Watch(
+            child, lambda: life.progress()[0], self.limits, self.cpu_s, self.idle_s, steps=self.allowed
+        )
         pending = self._unfinished()
         current: Phase | None = None
         stopped: Stopped | None = None
@@ -274,6 +307,7 @@ class _Run:
                 if stopped is None and (reason := watch.over(loading=current is None)):
                     stopped = Stopped(reason)
                     child.kill()
+                self._tell(life, current)
             elif message == protocol.CONFINED:
                 awaited = protocol.LOADED
             else:
@@ -288,6 +322,15 @@ class _Run:
                     self._begin_phase(life, current)
                 else:
                     child.hang_up()
+
+    def _tell(self, life: _Life, phase: Phase | None) -> None:
+        """Say how far the calls are, where someone wants to know."""
+        if self.tell is None or phase is None:
+            return
+        number, fraction = life.progress()
+        step = number - self.slots[phase.name]
+        if len(self.steps[phase.name]) <= step < len(phase.plan):
+            self.tell(Reached(phase.name, step, fraction))
 
     def _begin_phase(self, life: _Life, phase: Phase) -> None:
         number = self.phases.index(phase)

@@ -76,7 +76,7 @@ def graded(server: ForkServer, kind: str, main: list[str], modules: dict[str, st
     block = builder.finish()
     phase = Phase("public", block, read_plan(block), 1024, 1024, None)
     execution = execute(
-        server, Program(source, "solution.py", "solution", "f", parts), [phase], LIMITS, report=report
+        server, Program(source, "solution.py", "solution", ("f",), parts), [phase], LIMITS, report=report
     )
     return execution, merge(report, list(execution.findings), RULES)
 
@@ -273,7 +273,7 @@ def test_a_text_whose_parts_were_not_checked_is_not_run(server: ForkServer) -> N
     finally:
         analyst.close()
     with pytest.raises(SandboxError, match="has not seen the parts"):
-        execute(server, Program(source, "solution.py", "solution", "f", parts), [], LIMITS, report=report)
+        execute(server, Program(source, "solution.py", "solution", ("f",), parts), [], LIMITS, report=report)
 
 
 def test_a_bomb_in_a_cell_is_refused_in_the_analyst(server: ForkServer) -> None:

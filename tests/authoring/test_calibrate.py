@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small import CASES, MODEL, ROUNDING, freeze_exercise, write_exercise
+from support.small import CASES, MODEL, ROUNDING, freeze_exercise, load_source, write_exercise
 
 from grader.authoring.calibrate import FACTOR, FLOAT32_ROUNDING, USELESS, HonestRuns, _round_up
 from grader.errors import ExerciseError, GraderError
+from grader.exercise.answers import Answer
+from grader.exercise.forms import Form
 from grader.exercise.frozen import Frozen, Measured
 
 
@@ -123,7 +125,7 @@ def test_a_module_without_runs_is_told(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         GraderError, match=r"rounding\.py defines no RUNS, a dictionary of honest runs by name"
     ):
-        HonestRuns(tmp_path / "reference" / "row_scale")
+        HonestRuns(tmp_path / "reference" / "row_scale", load_source(tmp_path).exercise)
 
 
 def test_a_reference_that_is_not_finite_is_told(tmp_path: Path) -> None:
@@ -169,9 +171,10 @@ def test_noise_is_relative_to_the_largest_value_of_the_answer() -> None:
         def __init__(self, off: float) -> None:
             self.runs = {"fixed": lambda call, dtype: call[0] + np.array([off, 0.0])}
             self.fragile = frozenset()
+            self.form = Form(shape=["N"])
 
     answer = np.array([1.0, -200.0])
-    noise = Fixed(2.0).measure([answer], answer)
+    noise = Fixed(2.0).measure([answer], Answer(answer))
     assert noise.float32 == noise.float64 == pytest.approx(0.01)
     zero = np.zeros(2)
-    assert Fixed(0.5).measure([zero], zero).float32 == 0.5
+    assert Fixed(0.5).measure([zero], Answer(zero)).float32 == 0.5

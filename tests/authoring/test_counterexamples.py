@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from support.small import forget_reference, load_source, write_exercise
 
 from grader.authoring import counterexamples, freeze
-from grader.authoring.counterexamples import CLEARLY, Found, Search
+from grader.authoring.counterexamples import CLEARLY, Found, Search, search_all
 from grader.authoring.inputs import Domain, Input, cost_of
 from grader.authoring.shrinking import cut, simplifications, without_two
-from grader.authoring.telling import BROKEN, CLEAR, VALUE, Reference, Right, difference, quiet
+from grader.authoring.telling import BROKEN, CLEAR, VALUE, Reference, difference, quiet
 from grader.exercise import source as sources
+from grader.exercise.answers import Answer
 from grader.exercise.arrays import float32_values
 from grader.exercise.calls import ArrayArgument
+from grader.exercise.forms import Form
 from grader.exercise.frozen import Frozen
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.reference import load_entry
@@ -145,7 +147,7 @@ def small_search(root: Path) -> Search:
     model = load_model(source.reference_folder)
     assert model is not None
     mistakes = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
-    return Search(source.exercise, model.entry({}), model, mistakes)
+    return Search(source.exercise, model.function("", {}), model, mistakes)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +168,7 @@ def mlm() -> Search:
     source = sources.load(CHECKOUT / "cases" / "mlm_forward")
     model = load_model(source.reference_folder)
     mistakes = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
-    entry = load_entry(source.reference_folder, "model", source.exercise.entry)
+    entry = load_entry(source.reference_folder, "model", source.exercise.entries[0])
     return Search(source.exercise, entry, model, mistakes)
 
 
@@ -375,7 +377,12 @@ def run_again(root: Path, known: Frozen | None) -> tuple[Found, list[str]]:
     """What a search finds, and what it said that it searched for."""
     said: list[str] = []
     forget_reference(root)
-    return small_search(root).run(known, said.append), said
+    source = load_source(root)
+    model = load_model(source.reference_folder)
+    assert model is not None
+    mistakes = load_misconceptions(source.reference_folder, list(source.exercise.clauses))
+    entries = {"": model.function("", {})}
+    return search_all(source.exercise, entries, model, mistakes, (), {}, known, said.append), said
 
 
 def test_what_still_tells_its_mistake_is_not_searched_for_again(tmp_path: Path, found: Found) -> None:
@@ -500,7 +507,8 @@ def test_simple_numbers_cost_less() -> None:
 # --- telling -----------------------------------------------------------------------------------
 
 X = Input({}, {"x": np.array([1.0, 2.0])})
-RIGHT = Right(np.array([2.0, 4.0]), 4.0)
+RIGHT = Answer(np.array([2.0, 4.0]))
+FORM = Form(shape=["N"])
 
 
 def _overwrites(x: Any) -> Any:
@@ -528,14 +536,14 @@ def _raises(x: Any) -> Any:
 )
 def test_how_an_answer_differs(function: Callable[..., Any], kind: int, margin: float) -> None:
     with quiet():
-        tell = difference(function, X, RIGHT)
+        tell = difference(function, X, RIGHT, FORM)
     assert tell is not None
     assert (tell.empty, tell.kind) == (False, kind)
     assert tell.margin == pytest.approx(margin)
 
 
 def test_the_right_answer_does_not_differ() -> None:
-    assert difference(lambda x: 2 * x, X, RIGHT) is None
+    assert difference(lambda x: 2 * x, X, RIGHT, FORM) is None
 
 
 def test_an_answer_that_rounding_moves_is_not_steady() -> None:
@@ -547,7 +555,7 @@ def test_an_answer_that_rounding_moves_is_not_steady() -> None:
     def single(x: Any) -> Any:
         return (x.astype(np.float32) + np.float32(1e9)) - np.float32(1e9)
 
-    right = Reference(double, single).right(X)
+    right = Reference(double, single, FORM).right(X)
     assert right is not None
-    assert not Reference(double, single).steady(X, right, 1.0)
-    assert Reference(double, double).steady(X, right, 1.0)
+    assert not Reference(double, single, FORM).steady(X, right, 1.0)
+    assert Reference(double, double, FORM).steady(X, right, 1.0)

@@ -29,8 +29,8 @@ def test_a_drawn_case_that_tells_little_apart_is_replaced(
     refused = before[name][0]
     honest = freezing.measure_case
 
-    def measure(runs: Any, assembled: Any, answers: Any) -> Any:
-        found = honest(runs, assembled, answers)
+    def measure(runs: Any, assembled: Any, answers: Any, *, chance: bool) -> Any:
+        found = honest(runs, assembled, answers, chance=chance)
         poor = assembled.placed.drawn and (loose == "all" or assembled.case.dims == refused)
         return replace(found, tolerance=5e-3) if poor else found
 

@@ -283,7 +283,7 @@ def test_a_trivial_answer_is_told_at_the_case_that_pays_it(tmp_path: Path) -> No
 
 def test_starter_scores(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A starter that gives everything away.
-    monkeypatch.setattr("grader.authoring.validation.starter", lambda exercise, policy: right_answer)
+    monkeypatch.setattr("grader.authoring.validation.starter", lambda source: right_answer)
     (weakness,) = Validator(load_source(root)).run(fast=True).weaknesses
     assert weakness.code == "starter_scores"
     assert weakness.message.startswith(

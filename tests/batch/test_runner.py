@@ -227,7 +227,7 @@ def test_a_check_that_ends_early_is_no_point_and_no_fault_of_the_grader(
     ended = Analysis({}, problem="the policy check ended early: too large")
     with Runner(pack) as runner:
         with monkeypatch.context() as patch:
-            patch.setattr(Analyst, "analyze", lambda *a: ended)
+            patch.setattr(Analyst, "analyze", lambda *a, **keys: ended)
             result = runner.grade(submission(RIGHT))
         assert (result.status, result.score) == ("not_loadable", 0.0)
         assert {case.verdict for case in result.cases} == {"skipped"}

@@ -20,8 +20,8 @@ from grader.exercise.arrays import (
     make_array,
     make_values,
 )
+from grader.exercise.checks import Change
 from grader.exercise.expressions import ExpressionError
-from grader.exercise.models import Change
 from grader.exercise.recipes import ArrayChange, Parameter, ValueRecipe
 
 RECIPE: TypeAdapter[Any] = TypeAdapter(ValueRecipe)

@@ -6,6 +6,7 @@ import math
 import pickle
 import tracemalloc
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.exercise.claim_values import MAX_ELEMENTS, MAX_TOTAL
+from grader.exercise.claim_subscripts import subscript
+from grader.exercise.claim_values import MAX_ELEMENTS, MAX_TOTAL, Room
 from grader.exercise.claims import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, MAX_NODES, Claim, ClaimError, parse
 
 VALUES: dict[str, Any] = {
@@ -190,8 +192,15 @@ EXAMPLES: dict[str, list[tuple[str, Any]]] = {
     ],
     "argmax": [("argmax(x)", 4), ("argmax(x, axis=1)", [0, 1])],
     "argmin": [("argmin(x)", 1), ("argmin(x, -1)", [1, 0])],
-    "argsort": [("argsort(x)", np.argsort(x)), ("argsort([2, 1, 2, 1])", [1, 3, 0, 2])],
-    "array": [("array([[1, 2], [3, 4.5]])", [[1, 2], [3, 4.5]]), ("array([True, 2])", [1, 2])],
+    "argsort": [
+        ("argsort(x)", np.argsort(x)),
+        ("argsort(arange(99) % 2)", [*range(0, 99, 2), *range(1, 99, 2)]),
+    ],
+    "array": [
+        ("array([[1, 2], [3, 4.5]])", [[1, 2], [3, 4.5]]),
+        ("array([True, 2])", [1, 2]),
+        ("array([1, True, 2.5])", [1, 1, 2.5]),
+    ],
     "array_equal": [
         ("array_equal(x, x)", True),
         ("array_equal(x[:0], 1)", False),
@@ -258,7 +267,7 @@ EXAMPLES: dict[str, list[tuple[str, Any]]] = {
         ("transpose(x, (1, 0))", x.T),
         ("shape(transpose(ones((2, 3, 4)), axes=(2, 0, 1))) == (4, 2, 3)", True),
     ],
-    "unique": [("unique(x)", [-1, 0, 2, 3, 5])],
+    "unique": [("unique(x)", [-1, 0, 2, 3, 5]), ("unique([y, y])", [-np.inf, 0.5, 2.5, np.nan])],
     "var": [("var(x)", x.var()), ("var(x, axis=1)", x.var(axis=1))],
     "where": [("where(x > 1, x, -1)", np.where(x > 1, x, -1)), ("where(True, 1, 2)", 1)],
     "zeros": [("zeros((2, 0))", np.zeros((2, 0)))],
@@ -691,6 +700,53 @@ def test_a_claim_that_needs_too_much_is_refused_before_it_is_made(text: str) -> 
     assert peak < MAX_TOTAL * 8 + 2**20
 
 
+def a_mask_and_more(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
+    """A mask of the first axis, and an index of the others."""
+    others = hnp.basic_indices(shape[1:], allow_ellipsis=False) if len(shape) > 1 else st.just(())
+    return st.tuples(hnp.arrays("bool", shape[:1]), others).map(
+        lambda both: (both[0], *(both[1] if type(both[1]) is tuple else (both[1],)))
+    )
+
+
+@st.composite
+def subscripts(draw: st.DrawFn) -> tuple[np.ndarray, Any]:
+    shape = draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=4))
+    kinds = [hnp.basic_indices(shape, allow_newaxis=True), hnp.arrays("bool", shape), a_mask_and_more(shape)]
+    if 0 not in shape:
+        kinds.append(hnp.integer_array_indices(shape))
+        kinds.append(
+            st.tuples(st.just(...), hnp.arrays("int64", (2, 1), elements=st.integers(0, shape[-1] - 1)))
+        )
+    return np.arange(math.prod(shape)).reshape(shape), draw(st.one_of(kinds))
+
+
+@given(subscripts())
+def test_the_room_of_a_subscript_is_known_exactly_before_it_is_taken(case: tuple[np.ndarray, Any]) -> None:
+    base, index = case
+    room = Room()
+    np.testing.assert_array_equal(subscript(base, index, room), base[index])
+    assert MAX_TOTAL - room.elements == np.size(base[index])
+
+
+@given(st.sampled_from(FORMS), anything, anything)
+def test_no_result_is_larger_than_what_was_asked_for(text: str, x: Any, y: Any) -> None:
+    asked: list[int] = []
+
+    class Asked(Room):
+        def result(self, elements: int, work: int | None = None) -> None:
+            asked.append(elements)
+            super().result(elements, work)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grader.exercise.claims.Room", Asked)
+        try:
+            found = parse(text).evaluate({"x": x, "y": y})
+        except ClaimError:
+            return
+    if isinstance(found, np.ndarray):
+        assert found.size <= max(asked)
+
+
 def test_an_answer_that_is_too_large_is_not_looked_at() -> None:
     with pytest.raises(ClaimError, match="x has 4,194,305 elements; at most 4,194,304 are read"):
         evaluate("x", x=np.zeros(MAX_ELEMENTS + 1, np.int8))
@@ -702,6 +758,13 @@ def test_the_same_array_can_be_asked_many_things_but_not_endlessly() -> None:
     assert holds(" and ".join(["x[0]>0"] * 30), x=np.ones((2, 1))[:, 0])
     with pytest.raises(ClaimError, match="operations"):
         holds(" and ".join(["min(x)>0"] * 35), x=np.ones(MAX_ELEMENTS))
+
+
+def test_a_mapping_of_many_or_long_names_makes_no_long_message() -> None:
+    for many in ({f"name_{n}": n for n in range(1000)}, {"a" * 2000: 1}):
+        with pytest.raises(ClaimError, match="has no item 'nam'") as caught:
+            evaluate("x.nam", x=many)
+        assert len(str(caught.value)) < 100
 
 
 def test_lists_nested_without_end_are_refused() -> None:
@@ -718,3 +781,10 @@ def test_the_values_are_left_as_they_were() -> None:
     x.flags.writeable = False
     assert evaluate("sort(x, axis=0) + clip(x, 0, 1) - cumsum(x, axis=0)", x=x).shape == (2, 2)
     assert x.tobytes() == before
+    assert evaluate("x", x=x).dtype.isnative
+
+
+def test_the_page_on_the_language_lists_every_function() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "claims.md").read_text("utf-8")
+    rows = [f"| `{function.signature}` | {function.summary} |" for function in FUNCTIONS.values()]
+    assert [line for line in page.splitlines() if line.startswith("| `") and "(" in line] == rows

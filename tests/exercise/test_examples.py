@@ -16,10 +16,11 @@ from grader.exercise.examples import MOST_VALUES, make_example
 from grader.exercise.fingerprints import fingerprint
 from grader.exercise.follow_up import Example
 from grader.exercise.misconceptions import Misconceptions, StepModel, load_misconceptions, load_model
+from grader.exercise.models import Exercise
 from grader.exercise.pack import Pack
 from grader.exercise.rehearsal import call
 
-DIMS = ("N", "D", "K", "factor")
+ASKED = Exercise.model_validate(EXERCISE)
 MISTAKES: dict[str, Mistake] = {
     "mean_of_batch": ("scale", 'step="squares"', "x", "return (x * x).mean(keepdims=True)"),
     "nothing": ("scale", 'step="finish"', "rows", "return rows"),
@@ -65,7 +66,7 @@ def found(name: str, x: Any, w: Any, factor: int = 1) -> Counterexample:
 def example(
     model: StepModel, library: Misconceptions, name: str, x: Any = ((1,), (0,)), w: Any = ((1,),)
 ) -> Example:
-    return make_example(row_scale, model, library, found(name, x, w), DIMS)
+    return make_example(row_scale, model, library, found(name, x, w), ASKED)
 
 
 def test_an_example_has_its_right_answer_and_the_mistakes_fingerprint(
@@ -123,7 +124,7 @@ def made_call() -> list[Any]:
 def test_what_has_no_numbers_has_no_part(model: StepModel, library: Misconceptions, name: str) -> None:
     made = example(model, library, name)
     assert made.part is None and made.wrong is not None
-    assert made.wrong.kind == {"as_text": "str", "crash": "raised"}[name]
+    assert made.wrong.kind == {"as_text": "str 'rows'", "crash": "raised"}[name]
 
 
 def test_many_values_are_not_followed_on_paper(model: StepModel, library: Misconceptions) -> None:

@@ -17,6 +17,10 @@ def with_exercise(pack: Pack, **changes: Any) -> Pack:
     return replace(pack, exercise=replace(pack.exercise, **changes))
 
 
+def with_call(pack: Pack, **changes: Any) -> Pack:
+    return with_exercise(pack, calls={"": replace(pack.exercise.first, **changes)})
+
+
 def with_first_case(pack: Pack, **changes: Any) -> Pack:
     return replace(pack, cases=(replace(pack.cases[0], **changes), *pack.cases[1:]))
 
@@ -34,9 +38,12 @@ def test_it_is_the_same_for_the_same_pack(pack: Pack) -> None:
 
 
 RUN_BY = {
-    "entry": lambda pack: with_exercise(pack, entry="rows"),
+    "entries": lambda pack: with_exercise(pack, entries=("rows",)),
+    "driver": lambda pack: with_exercise(pack, driver="def row_scale(module, *x): return module.f(*x)\n"),
     "packages": lambda pack: with_exercise(pack, packages=("numpy", "scipy")),
-    "parameters": lambda pack: with_exercise(pack, parameters=("a", "w", "factor")),
+    "parameters": lambda pack: with_call(pack, parameters=("a", "w", "factor")),
+    "driven": lambda pack: with_call(pack, driven=True),
+    "calls": lambda pack: with_exercise(pack, calls={"row_scale": pack.exercise.first}),
     "limits": lambda pack: with_exercise(pack, limits={**pack.exercise.limits, "seconds": 7}),
     "policy": other_policy,
     "inputs": lambda pack: replace(pack, blocks={**pack.blocks, "hidden": pack.blocks["hidden"] + b"\0"}),
@@ -79,6 +86,7 @@ def test_it_stays_when_the_exercise_is_told_or_counted_otherwise(pack: Pack) -> 
     clauses = {name: {"title": "Other", "text": "Other."} for name in pack.exercise.clauses}
     for changed in (
         with_exercise(pack, title="Other", clauses=clauses, grading={"max_score": 10}),
+        with_call(pack, returns={"shape": ["N", "K"], "dtype": ["float64"]}),
         with_exercise(pack, policy={**pack.exercise.policy, "effect": {"note": True}}),
         with_exercise(pack, policy={**pack.exercise.policy, "rules": with_pages(pack)}),
         replace(pack, id="sha256:0", known_data={}, follow_data={}, sources="sha256:1"),

@@ -23,7 +23,7 @@ from grader.exercise.misconceptions import Misconceptions, StepModel, compose, l
 from grader.exercise.pack import Pack
 from grader.exercise.rehearsal import rehearse
 
-PARAMETERS = ("x", "w", "factor")
+PARAMETERS = {"": ("x", "w", "factor")}
 
 
 @pytest.fixture(scope="module")

@@ -170,11 +170,22 @@ KINDS: dict[str, StepOutcome] = {
 def test_every_form_has_a_kind_of_its_own() -> None:
     kinds = [fingerprint(outcome).kind for outcome in KINDS.values()]
     twice = {kind for kind in kinds if kinds.count(kind) > 1}
-    # Values that were not sent are of an array all the same.
-    assert twice <= {"(2, 3) float64"}, twice
+    # Values that were not sent are of an array all the same; numbers of numpy and of Python are the same.
+    assert twice <= {"(2, 3) float64", "scalar float", "int 1"}, twice
 
 
-@pytest.mark.parametrize("name", KINDS)
+WITH_NUMBERS = {"scalar": [1.0], "float": [1.0], "list_2": [1.0, 2.0], "tuple_2": [1.0, 2.0]}
+WITH_NUMBERS["list_3"] = [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_numbers_that_are_no_array_have_projections_too(name: str) -> None:
+    found, vector = fingerprint(KINDS[name]), of_array(np.array(WITH_NUMBERS[name]))
+    assert np.array_equal(found.values, vector.values) and found.scale == vector.scale
+    assert is_finite(found.kind) and not is_empty(found.kind)
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in WITH_NUMBERS])
 def test_what_holds_no_finite_numbers_has_no_projections(name: str) -> None:
     found = fingerprint(KINDS[name])
     assert found.values.shape == (PROJECTIONS,) and not found.values.any() and np.isfinite(found.scale)
@@ -229,9 +240,107 @@ def test_whole_numbers_have_projections_too() -> None:
     assert of_array(np.array([True, False])).values.any()
 
 
-def test_containers_go_by_their_length() -> None:
-    one = StepOutcome("returned", value=Container("list", (PlainValue("int", 1),) * 3))
-    assert fingerprint(one).kind == "list of 3"
+# --- containers -------------------------------------------------------------------------------
+
+exact = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=4)
+contents = st.recursive(
+    exact | st.floats(-1e6, 1e6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def with_floats(item: Any, change: Any) -> Any:
+    """The same contents with each float changed."""
+    if isinstance(item, list):
+        return [with_floats(inner, change) for inner in item]
+    if isinstance(item, dict):
+        return {key: with_floats(inner, change) for key, inner in item.items()}
+    return change(item) if isinstance(item, float) else item
+
+
+def floats_of(item: Any) -> list[float]:
+    if isinstance(item, list):
+        return [number for inner in item for number in floats_of(inner)]
+    if isinstance(item, dict):
+        by_key = sorted(item.items(), key=lambda pair: repr(PlainValue("str", pair[0])))
+        return [number for _, inner in by_key for number in floats_of(inner)]
+    return [item] if isinstance(item, float) else []
+
+
+@given(st.lists(contents, max_size=3))
+def test_the_floats_of_a_container_are_projected_and_the_rest_is_its_kind(item: Any) -> None:
+    found = fingerprint(returned(item))
+    other = fingerprint(returned(with_floats(item, lambda x: x / 2 + 1)))
+    assert other.kind == found.kind
+    vector = of_array(np.array(floats_of(item), np.float64))
+    assert np.array_equal(found.values, vector.values) and found.scale == vector.scale
+
+
+@given(st.lists(contents, min_size=1, max_size=3), st.lists(contents, min_size=1, max_size=3))
+def test_containers_of_one_kind_differ_in_floats_alone(one: Any, other: Any) -> None:
+    def exactly(item: Any) -> str:
+        return repr(returned(with_floats(item, lambda x: 0.0)).value)
+
+    same = fingerprint(returned(one)).kind == fingerprint(returned(other)).kind
+    if exactly(one) == exactly(other):
+        assert same
+    elif same:
+        # The order of a dictionary's items is no matter.
+        assert "'dict'" in exactly(one) and sorted(exactly(one)) == sorted(exactly(other))
+
+
+def test_a_list_and_a_tuple_of_the_same_are_two_kinds() -> None:
+    kinds = [fingerprint(returned(c)).kind for c in ([1, 2], (1, 2), [1, 2, 3], [2, 1], [[1, 2]], [1.0, 2.0])]
+    assert len(set(kinds)) == len(kinds)
+
+
+def test_whole_numbers_of_numpy_and_of_python_are_the_same() -> None:
+    assert fingerprint(returned([np.int64(3), np.bool_(True)])).kind == fingerprint(returned([3, True])).kind
+    assert fingerprint(returned(np.int64(3))).kind == fingerprint(returned(3)).kind
+
+
+def test_what_is_not_finite_in_a_container_belongs_to_its_kind() -> None:
+    kinds = [fingerprint(returned([1.0, x])).kind for x in (2.0, np.nan, np.inf, -np.inf)]
+    assert len(set(kinds)) == 4 and [is_finite(kind) for kind in kinds] == [True, False, False, False]
+    assert [is_finite(fingerprint(returned(x)).kind) for x in (2.0, float("nan"), float("inf"))] == [
+        True,
+        False,
+        False,
+    ]
+
+
+HOSTILE: dict[str, Any] = {
+    "huge_shape": ArrayValue("array", "float64", (2**62, 0, 2**62), b""),
+    "many_axes": ArrayValue("array", "int64", (0,) * 70, b""),
+    "not_sent": ArrayValue("array", "float64", (2, 3), None),
+    "complex_scalar": ArrayValue("scalar", "complex128", (), np.complex128(1j).tobytes()),
+    "huge_int": PlainValue("int", 10**390),
+    "lone_surrogate": PlainValue("str", "\ud800"),
+    "deep": Container("list", (Container("dict", ((PlainValue("int", 10**390), PlainValue("none")),)),)),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_nothing_that_comes_back_is_a_fault(name: str) -> None:
+    for value in (HOSTILE[name], Container("list", (HOSTILE[name],))):
+        found = fingerprint(StepOutcome("returned", value=value))
+        assert found.values.shape == (PROJECTIONS,) and np.isfinite(found.scale)
+        found.kind.encode()
+
+
+# --- exceptions -------------------------------------------------------------------------------
+
+
+def test_exceptions_that_are_asked_for_are_told_apart_from_others() -> None:
+    def kind(name: str, *bases: str) -> str:
+        return fingerprint(
+            StepOutcome("raised", failure=Failure(name, "x", bases)), ["ValueError", "KeyError"]
+        ).kind
+
+    assert kind("ValueError") == kind("Mine", "ValueError", "Exception") == "raised ValueError"
+    assert kind("KeyError") == "raised KeyError"
+    assert kind("TypeError") == kind("IndexError") == "raised"
 
 
 # --- half precision ---------------------------------------------------------------------------

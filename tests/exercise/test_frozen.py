@@ -40,6 +40,7 @@ measured = st.builds(
     run=st.none() | st.text(max_size=20),
     tolerance=figures,
     at_least=figures,
+    reference_time=figures,
 )
 arrays = st.one_of(
     arrays_of("float64", st.floats(-(2.0**99), 2.0**99, width=32)),
@@ -68,6 +69,7 @@ frozen_records = st.builds(
         lambda ids: st.fixed_dictionaries({name: examples(name) for name in ids})
     ),
     ladder=st.lists(examples(""), max_size=3),
+    reference_start=figures,
 )
 
 

@@ -104,11 +104,36 @@ def test_the_dims_of_a_batch_are_checked(tmp_path: Path, dims: dict[str, Any], s
     assert problem.message.startswith(said)
 
 
-@pytest.mark.parametrize("name", ["y", "factor"])
-def test_an_unknown_array_is_named(tmp_path: Path, name: str) -> None:
-    problem = fault(tmp_path, change={"ones_row": {"arrays": {name: {"values": "ones"}}}})
-    assert problem.key == f"[0].arrays.{name}"
-    assert problem.message == f"unknown array {name!r}; known here: x, w"
+def test_an_unknown_array_is_named(tmp_path: Path) -> None:
+    problem = fault(tmp_path, change={"ones_row": {"arrays": {"y": {"values": "ones"}}}})
+    assert problem.key == "[0].arrays.y"
+    assert problem.message == "unknown array 'y'; known here: x, w, factor"
+
+
+@pytest.mark.parametrize("key", ["values", "layout", "scale"])
+def test_what_is_no_array_has_a_value(tmp_path: Path, key: str) -> None:
+    change = {"values": "ones", "layout": "fortran", "scale": 2}[key]
+    problem = fault(tmp_path, change={"ones_row": {"arrays": {"factor": {key: change}}}})
+    assert problem.key == f"[0].arrays.factor.{key}"
+    assert problem.message == "is for an array, which this argument is not; it has a value"
+    assert problem.line == line_of(tmp_path, f"{key}: {change}")
+
+
+def test_an_array_has_values(tmp_path: Path) -> None:
+    problem = fault(tmp_path, change={"ones_row": {"arrays": {"x": {"value": 3}}}})
+    assert problem.key == "[0].arrays.x.value"
+    assert problem.message == "is for an argument that is no array; an array has values"
+
+
+def test_a_scalar_may_have_another_value_in_a_case(tmp_path: Path) -> None:
+    write_exercise(tmp_path, change={"ones_row": {"arrays": {"factor": {"value": 7}}}})
+    assert load_source(tmp_path).entries[0].spec.arrays["factor"].value == 7
+
+
+def test_a_call_that_the_exercise_has_not_is_told(tmp_path: Path) -> None:
+    problem = fault(tmp_path, change={"ones_row": {"call": "row_scale"}})
+    assert (problem.key, problem.line) == ("[0].call", line_of(tmp_path, "call: row_scale"))
+    assert problem.message == "is for an exercise with several calls, which this one is not"
 
 
 def test_unknown_parameters_of_relations_are_named(tmp_path: Path) -> None:
@@ -211,7 +236,7 @@ def test_an_item_that_is_no_mapping_is_told_the_keys(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path)
     (folder / "checks.yaml").write_text("- x\n")
     with pytest.raises(
-        ExerciseError, match=r"checks\.yaml:1: \[0\]: expected a mapping with the keys id, title"
+        ExerciseError, match=r"checks\.yaml:1: \[0\]: expected a mapping with the keys id, call, title"
     ):
         load_source(tmp_path)
 

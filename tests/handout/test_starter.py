@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,19 @@ import pytest
 from support.small import load_source, write_exercise
 
 from grader.errors import GraderError
-from grader.exercise.source import load
+from grader.exercise.source import ExerciseSource, load
 from grader.handout.starter import starter, starter_code, starter_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def small(root: Path, **exercise: Any) -> tuple[Any, Any]:
+def small(root: Path, **exercise: Any) -> ExerciseSource:
     write_exercise(root, exercise=exercise)
-    source = load_source(root)
-    return source.exercise, source.policy
+    return load_source(root)
 
 
 def test_the_text_is_what_a_student_reads(tmp_path: Path) -> None:
-    assert starter_text(*small(tmp_path)) == (
+    assert starter_text(small(tmp_path)) == (
         '"""Scaled rows. Check this file with: grader check row_scale.py"""\n'
         "\n"
         "import numpy as np\n"
@@ -55,13 +55,13 @@ def test_the_text_is_what_a_student_reads(tmp_path: Path) -> None:
     "title", ['Ends in a "quote"', "A back\\slash", '"""', "Two\nlines", "Ends in a dot."]
 )
 def test_no_title_breaks_the_text(tmp_path: Path, title: str) -> None:
-    tree = ast.parse(starter_text(*small(tmp_path, title=title)))
+    tree = ast.parse(starter_text(small(tmp_path, title=title)))
     assert [type(node) for node in tree.body] == [ast.Expr, ast.Import, ast.FunctionDef]
 
 
 def test_a_long_title_is_wrapped(tmp_path: Path) -> None:
     title = "Rows of a product that is scaled by a factor, added up, " * 3 + "and returned"
-    text = starter_text(*small(tmp_path, title=title))
+    text = starter_text(small(tmp_path, title=title))
     assert all(len(line) <= 88 for line in text.splitlines())
     tree = ast.parse(text)
     function = tree.body[2]
@@ -73,22 +73,24 @@ def test_a_long_title_is_wrapped(tmp_path: Path) -> None:
 
 
 def test_without_numpy_two_blank_lines_stand_above_the_function(tmp_path: Path) -> None:
-    text = starter_text(*small(tmp_path, packages=[]))
+    text = starter_text(small(tmp_path, packages=[]))
     opening, _, rest = text.partition('row_scale.py"""')
     assert opening.startswith('"""Scaled rows.') and rest.startswith("\n\n\ndef row_scale(")
 
 
 def test_a_name_that_is_none_in_python_is_told(tmp_path: Path) -> None:
-    exercise, policy = small(tmp_path)
-    exercise = exercise.model_copy(update={"parameters": {"class": exercise.parameters["x"]}})
+    source = small(tmp_path)
+    parameters = {"class": source.exercise.parameters["x"]}
+    source = replace(source, exercise=source.exercise.model_copy(update={"parameters": parameters}))
     with pytest.raises(
         GraderError, match="row_scale: 'class' can't be the name of a function or a parameter"
     ):
-        starter_code(exercise, policy)
+        starter_code(source)
 
 
 def test_the_function_takes_the_calls_arguments_and_is_not_written(tmp_path: Path) -> None:
-    function = starter(*small(tmp_path))
+    function = starter(small(tmp_path))
+    assert callable(function)
     assert list(inspect.signature(function).parameters) == ["x", "w", "factor"]
     with pytest.raises(NotImplementedError):
         function(1, 2, 3)
@@ -96,9 +98,9 @@ def test_the_function_takes_the_calls_arguments_and_is_not_written(tmp_path: Pat
 
 def test_that_of_mlm_forward_tells_shapes_parts_and_what_is_banned() -> None:
     source = load(ROOT / "cases" / "mlm_forward")
-    text = starter_text(source.exercise, source.policy)
+    text = starter_text(source)
     assert all(len(line) <= 88 for line in text.splitlines())
-    told = " ".join((starter(source.exercise, source.policy).__doc__ or "").split())
+    told = " ".join((starter(source).__doc__ or "").split())
     assert "blocks_weights: Array of shape (L, 6, D, D), usually float64. Along axis 1: w_q, w_k," in told
     assert "An array of shape (M, V), float32 or float64. M follows from the arguments" in told
     assert "You may use the standard library, numpy, torch and scipy." in told

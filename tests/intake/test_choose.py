@@ -757,3 +757,16 @@ def test_the_search_for_the_function_ends(text: str) -> None:
 )
 def test_of_files_that_differ_in_a_number_the_highest_is_taken(names: list[str], best: str) -> None:
     assert taken(dict.fromkeys(names, GOOD))[0] == best
+
+
+def test_of_several_names_one_is_enough() -> None:
+    files = {"notes.py": "x = 1\n", "work.py": "class Urn:\n    pass\n", "part.py": "def other(): ...\n"}
+    found = choose([handed_in(name, text.encode()) for name, text in files.items()], ("totals", "Urn"))
+    assert found.file is not None and found.file.name == "work.py"
+    assert found.rule == "the only file that defines totals or Urn"
+
+
+def test_a_file_may_be_called_as_any_of_the_names() -> None:
+    text = "def totals(): ...\nclass Urn: ...\n"
+    found = choose([handed_in(name, text.encode()) for name in ("a.py", "urn.py")], ("totals", "Urn"))
+    assert found.file is not None and found.file.name == "urn.py"

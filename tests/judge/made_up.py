@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from grader.exercise.calls import ArrayArgument, PhaseBuilder
-from grader.exercise.pack import Pack, PackCase, PackExercise
+from grader.exercise.pack import Pack, PackCall, PackCase, PackExercise
 from grader.outcomes import ArrayValue, Execution, LoadOutcome, StepOutcome
 
 EXERCISE = PackExercise(
@@ -17,8 +17,8 @@ EXERCISE = PackExercise(
     title="Scaled rows",
     entry="row_scale",
     packages=("numpy",),
-    parameters=("x", "w", "factor"),
-    dtypes=("float32", "float64"),
+    calls={"": PackCall(("x", "w", "factor"), {"shape": ["N", "K"]})},
+    entries=("row_scale",),
     limits={"memory": 1 << 30, "seconds": 60, "seconds_per_call": 5, "output": 65536},
     clauses={"rows": {"title": "Separate rows", "text": ""}},
     policy={},

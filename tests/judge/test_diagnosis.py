@@ -331,7 +331,7 @@ def test_an_exception_that_a_known_mistake_explains_has_no_page_beside_it(steppe
 
 
 def test_every_way_of_telling_says_what_it_explains() -> None:
-    assert set(EXPLAINED) == {"values", "overwritten", "aliased", "unrepeatable", "half"}
+    assert set(EXPLAINED) == {"values", "overwritten", "aliased", "unrepeatable", "half", "checks"}
 
 
 # --- robustness -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader.exercise.models import RelationName
+from grader.exercise.checks import RelationName
 from grader.judge.relations import RELATIONS, Evidence, Judgement
 from grader.outcomes import ArrayValue, StepOutcome
 from judge.made_up import EXERCISE, case, returned, value
@@ -23,7 +23,7 @@ rows = hnp.arrays(np.float64, (3, 2), elements=st.floats(-100, 100, width=32))
 def judged(
     relation: str,
     *answers: Any,
-    changed: Mapping[int, str] | None = None,
+    changed: Mapping[str, str] | None = None,
     outcomes: Any = None,
     **options: Any,
 ) -> Judgement:
@@ -210,7 +210,7 @@ def test_inputs_that_stay_pass_and_other_arguments_are_another_cases_matter() ->
     assert judged("inputs_unchanged", ROWS, argument="x").verdict == "passed"
     outcomes = [returned(ROWS, overwritten=frozenset({1}), reshaped=frozenset({2}))]
     assert (
-        judged("inputs_unchanged", ROWS, argument="x", outcomes=outcomes, changed={1: "public"}).verdict
+        judged("inputs_unchanged", ROWS, argument="x", outcomes=outcomes, changed={"w": "public"}).verdict
         == "passed"
     )
 
@@ -220,8 +220,8 @@ def test_inputs_that_stay_pass_and_other_arguments_are_another_cases_matter() ->
     [
         ({"overwritten": frozenset({0})}, {}, "The call changed values of x; work on a copy."),
         ({"reshaped": frozenset({0})}, {}, "The call changed the shape or dtype of x; work on a copy."),
-        ({}, {0: "public"}, "In another check the call changed x; work on a copy."),
-        ({}, {0: "hidden"}, "In a hidden check the call changed x; work on a copy."),
+        ({}, {"x": "public"}, "In another check the call changed x; work on a copy."),
+        ({}, {"x": "hidden"}, "In a hidden check the call changed x; work on a copy."),
     ],
 )
 def test_a_changed_argument_is_told_by_name(keys: Any, changed: Any, said: str) -> None:

@@ -14,6 +14,8 @@ from grader.validation import (
     MutantTally,
     PublicShare,
     Survivor,
+    TimeLimit,
+    TimeLimits,
     Validation,
     Weakness,
 )
@@ -92,6 +94,9 @@ WEAK = Validation(
         MistakeInfo("causal", "misconception", "Later ones hidden.", "examples", LIBRARY, 31),
         MistakeInfo("worked_wrong", "worked", "", "", "submissions/mlm/worked_wrong.py", 1),
     ),
+    time_limits=TimeLimits(
+        0.021, TimeLimit("one_row", 150, 3.1, 32.0, 10.0), TimeLimit("", 152.5, 3.2, 60.0, 0.0)
+    ),
 )
 COUNTS = {"total": 0, "public": 0, "hidden": 0, "points": 0.0, "public_points": 0.0}
 RECORDS: dict[str, Validation] = {
@@ -142,4 +147,5 @@ def hostile(text: str) -> Validation:
         mistakes=tuple(
             replace(m, name=mistakes[m.name], title=text, clause=text, file=text) for m in WEAK.mistakes
         ),
+        time_limits=TimeLimits(0.021, TimeLimit(text, 1, 1, 1, 0), TimeLimit("", 1, 1, 1, 0)),
     )

@@ -69,14 +69,14 @@ def run(
     report: Mapping[str, Any] | None = None,
 ) -> Execution:
     """A submission executed; one call with `X` when no phases are named."""
-    program = Program(textwrap.dedent(source), "solution.py", "solution", entry)
+    program = Program(textwrap.dedent(source), "solution.py", "solution", (entry,))
     return execute(server, program, list(phases) or [phase("public")], limits, report=report)
 
 
 def layout_of(source: str, phases: Sequence[Phase], limits: Limits = LIMITS) -> Layout:
     """How the memory of a submission is laid out."""
     return Layout(
-        source=len(Program(textwrap.dedent(source), "solution.py", "solution", "f").to_bytes()),
+        source=len(Program(textwrap.dedent(source), "solution.py", "solution", ("f",)).to_bytes()),
         blocks=[len(p.block) for p in phases],
         steps=sum(len(p.plan) for p in phases),
         answer=max(p.answer_bytes for p in phases),

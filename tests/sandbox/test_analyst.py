@@ -100,6 +100,21 @@ def test_every_worked_submission_gets_the_report_of_the_policy_check(
     assert findings > 20
 
 
+@pytest.mark.parametrize("driven", [False, True])
+def test_several_names_and_a_driver_get_to_the_policy_check(
+    shared_analyst: Analyst, rules: Rules, driven: bool
+) -> None:
+    source = (
+        "import torch\nclass Kept:\n    def go(self, x): return torch.softmax(x, -1)\n"
+        "def keep(x): return Kept()\n"
+    )
+    names = ("keep", "kept")
+    found = shared_analyst.analyze(source, NAME, names, driven=driven)
+    assert found.report == as_json(analyze(source, rules, names, driven=driven))
+    assert found.report["entry"]["missing"] == {"kept": ["Kept"]}
+    assert len(found.report["violations"]) == driven
+
+
 pieces = st.sampled_from(
     [
         "import torch.nn.functional as F\n",
@@ -352,7 +367,7 @@ def test_a_fault_of_the_policy_check_is_a_fault_of_the_grader(policed: ForkServe
 
             def tell_nonsense(message: bytes) -> None:
                 asked = {"source": None, "filename": NAME, "entry": ENTRY, "parts": [], "module": ""}
-                request = json.dumps(asked).encode()
+                request = json.dumps({**asked, "driven": False}).encode()
                 memory.write(0, len(request).to_bytes(LENGTH, "little") + request)
                 tell(message)
 

@@ -468,7 +468,7 @@ def test_a_solution_named_like_a_module_takes_nothing_from_it(server: ForkServer
         raise SystemExit
     def f(x): return np.array(x) * 2
     """
-    program = Program(textwrap.dedent(source), f"{name}.py", name, "f")
+    program = Program(textwrap.dedent(source), f"{name}.py", name, ("f",))
     outcome = only_step(execute(server, program, [phase("public")], LIMITS))
     assert outcome.state == "returned" and isinstance(outcome.value, ArrayValue)
 
@@ -574,7 +574,7 @@ def test_a_file_that_ends_the_process_only_when_loaded_again_ends_all_the_same(s
     def start(number: int, job: Mapping[str, Any], memory: Any) -> None:
         if number:
             at, length = job["source"]
-            ends = Program("import os; os._exit(1)", "solution.py", "solution", "f")
+            ends = Program("import os; os._exit(1)", "solution.py", "solution", ("f",))
             memory.write(at, ends.to_bytes().ljust(length))
 
     cap = execution_module.MAX_CRASHES
@@ -903,7 +903,7 @@ def test_the_fork_server_is_told_no_names(server: ForkServer) -> None:
     """What it was told stays in its memory, which every later child inherits."""
     jobs: list[str] = []
     meddled = Meddled(server, start=lambda number, job, memory: jobs.append(json.dumps(job)))
-    program = Program("def zq7_entry(x): return x\n", "zq7_file.py", "zq7_module", "zq7_entry")
+    program = Program("def zq7_entry(x): return x\n", "zq7_file.py", "zq7_module", ("zq7_entry",))
     result = execute(cast(ForkServer, meddled), program, [phase("public")], LIMITS)
     assert only_step(result).state == "returned"
     assert jobs and not any("zq7" in job for job in jobs)

@@ -50,7 +50,7 @@ def beside(modules: Mapping[str, str]) -> list[tuple[str, str, str]]:
 
 
 def ran(server: ForkServer, text: tuple[str, tuple[Part, ...]], entry: str = "f") -> Execution:
-    program = Program(text[0], FILE, "solution", entry, text[1])
+    program = Program(text[0], FILE, "solution", (entry,), text[1])
     return execute(server, program, [phase("public")], LIMITS)
 
 
@@ -176,8 +176,8 @@ def test_a_cell_that_never_ends_is_a_slow_file(server: ForkServer) -> None:
     assert load(execution).state == "timed_out"
 
 
-def _of(text: tuple[str, tuple[Part, ...]]) -> tuple[str, str, str, str, tuple[Part, ...]]:
-    return text[0], FILE, "solution", "f", text[1]
+def _of(text: tuple[str, tuple[Part, ...]]) -> tuple[str, str, str, tuple[str, ...], tuple[Part, ...]]:
+    return text[0], FILE, "solution", ("f",), text[1]
 
 
 # --- modules -----------------------------------------------------------------------------------------
@@ -314,8 +314,9 @@ def test_cells_and_helpers_together(server: ForkServer) -> None:
 
 
 def test_a_program_without_parts_is_told_as_before() -> None:
-    assert Program("a", FILE, "solution", "f").to_bytes() == (
-        b'{"source": "a", "filename": "solution.py", "module": "solution", "entry": "f"}'
+    assert Program("a", FILE, "solution", ("f",)).to_bytes() == (
+        b'{"source": "a", "filename": "solution.py", "module": "solution", "entries": ["f"], "calls": [], '
+        b'"driver": ""}'
     )
 
 

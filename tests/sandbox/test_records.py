@@ -300,7 +300,7 @@ def test_what_an_honest_child_writes_is_read_as_it_was(array: np.ndarray[Any, An
     answer = [array, {"a": (1.5, None)}]
     writer.start(3, 4, 5)
     assert find(memory, 3) == Record(slots.STARTED, None, {}, b"", 0, 0, 4, 5, 0.0)
-    assert slots.PROGRESS.unpack(memory.read(0, slots.PROGRESS.size)) == (3,)
+    assert slots.PROGRESS.unpack(memory.read(0, slots.PROGRESS.size)) == (3, 0)
     writer.finish(
         3, slots.DONE, encoder.encode(answer), encoder.chunks, changed=5, aliased=2, begin=(4, 5), cpu_ns=1500
     )

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from grader.report.exercise_page.kill_map import Column, KillMap, Row, kill_map
 from grader.report.exercise_page.margin_plot import margin_items, margin_scale, poorest_first
 from grader.report.markup.safe import safe_line
+from grader.report.time_limits import time_lines
 from grader.validation import CaseInfo, CaseSet, MistakeInfo, Validation, Weakness
 
 # Longer lists are folded, never cut.
@@ -122,6 +123,7 @@ def validation_view(validation: Validation) -> dict[str, Any]:
         "matrix": matrix,
         "public": validation.public.matrix.summary(),
         "share": matrix["killed"] / matrix["mistakes"] if matrix["mistakes"] else 0.0,
+        "time_lines": time_lines(validation.time_limits) if validation.time_limits is not None else [],
         "codes": _by_code(validation.weaknesses),
         "map": _map(validation, names),
         "operators": _operators(validation),

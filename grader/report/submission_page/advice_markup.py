@@ -12,7 +12,7 @@ from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, Mis
 from grader.report.figures import number, plural
 from grader.report.markup.arrays import Matrix, shape_words, shown_array
 from grader.report.markup.heat import Scale, cells, common_scale, legend, numbers, scale_of
-from grader.report.markup.parts import matrix, part, side, snippet
+from grader.report.markup.parts import listing, matrix, part, side, snippet
 from grader.report.markup.room import Room
 from grader.report.markup.safe import fill, joined
 from grader.report.submission_page.influence_markup import maps
@@ -174,7 +174,8 @@ def _example(example: Example, room: Room) -> Markup:
     if given:
         parts.append(part("Inputs", fill('<ul class="given">\n%s</ul>', joined(given))))
     if answers:
-        alone = example.answers.obtained is None and example.answers.expected is None
+        both = example.answers
+        alone = both.obtained is None and both.expected is None and not both.texts
         parts.append(part("What happens" if alone else "Obtained and expected", answers))
     if example.step:
         parts.append(_step(example.step, room))
@@ -208,10 +209,11 @@ def _answers(answers: Answers, label: str, room: Room, said: Markup = NONE) -> M
     if message and sides and answers.obtained is None:
         sides.insert(0, fill('<div><p class="label">Obtained</p>\n%s</div>\n', message))
         message = NONE
+    sides += [listing(name, room.text(text, MAX_PROSE, least=200)) for name, text in answers.texts]
     if not sides:
         return message
     content = message + fill('<div class="heats">\n%s</div>\n', joined(sides))
-    if answers.differing and all(a.matrices for a in shown):
+    if answers.differing and shown and all(a.matrices for a in shown):
         content += legend(scale, "Framed: what differs.")
     return content
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from grader.report.advice import read_texts
 from grader.report.figures import number
 from grader.report.markup.arrays import MAX_CELLS, ShownArray, read_part, shape_words, shown_array
 from grader.report.markup.heat import DOT, common_scale, differences, legend, numbers, scale_of
@@ -19,6 +20,7 @@ from grader.report.values import differing, shape_of
 from grader.result import CaseResult, Shared
 
 MAX_SNIPPET = 40_000
+MAX_TEXT = 4_000
 # An input of so many elements is a text on its line.
 MAX_INLINE = 8
 
@@ -43,6 +45,7 @@ class Details:
     title: str = ""
     inputs: Shared | None = None
     answers: Sequence[ShownArray] = ()
+    texts: Sequence[tuple[str, str]] = ()
     remarks: str = ""
     worst: Sequence[_Worst] = ()
     frames: Sequence[Markup] = ()
@@ -76,6 +79,7 @@ def made_details(room: Room, case: CaseResult, details: Mapping[str, Any], sourc
         frames=frames,
         worst=[_worst(w, index) for w, index in zip(worst, indices, strict=True)],
         answers=answers,
+        texts=[(name, room.text(text, MAX_TEXT)) for name, text in read_texts(details.get("texts"))],
         remarks=remarks,
         inputs=_inputs(room, details.get("inputs")),
         stdout=text("stdout", 4_000),
@@ -216,7 +220,9 @@ def _input(room: Room, given: Mapping[str, Any]) -> ShownArray:
     name = one_line(str(given.get("name", "")), 80)
     if "value" in given:
         value = given["value"]
-        return ShownArray(name, type(value).__name__, inline=number(value))
+        kind = given.get("type")
+        told = one_line(kind, 40) if isinstance(kind, str) else type(value).__name__
+        return ShownArray(name, told, inline=number(value))
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
         return ShownArray(name, one_line(f"{dtype} {shape_words(tuple(shape[:32]))}".strip(), 120))

@@ -383,6 +383,7 @@ def exception(d: Details, label: str) -> Markup:
 def _answers(d: Details, label: str) -> Markup:
     """Obtained, expected and their difference beside each other, with a list of the largest errors."""
     shown = [side(a, label) for a in d.answers]
+    shown += [listing(name, text) for name, text in d.texts]
     if d.worst:
         rows = [
             fill(

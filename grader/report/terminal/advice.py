@@ -18,6 +18,8 @@ from grader.report.values import literal, shape_of, slices
 
 MAX_PAGES = 2
 MAX_LITERAL = 60
+# Lines that are shown of an answer that is no array.
+MOST_LINES = 24
 MAX_CODE_LINES = 8
 MAX_ELEMENTS = 240
 
@@ -104,6 +106,7 @@ def example_lines(example: Example, said: Sequence[str] = ()) -> RenderableType:
     answers = {name: value for name, value in both.items() if value is not None}
     if answers:
         parts.append(side_by_side(answers))
+    parts += answer_texts(example.answers.texts)
     if example.step:
         step = example.step
         run = f", run {step.times}" if step.times > 1 else ""
@@ -117,6 +120,18 @@ def example_lines(example: Example, said: Sequence[str] = ()) -> RenderableType:
             told += f"\n  obtained {values[0]}\n  expected {values[1]}"
         parts.append(Text(told))
     return Group(*parts)
+
+
+def answer_texts(texts: Sequence[tuple[str, str]]) -> list[RenderableType]:
+    """Answers that are no arrays, each under its name."""
+    shown: list[RenderableType] = []
+    for name, text in texts:
+        lines = [clean(line, 400) for line in text.splitlines()[:MOST_LINES]]
+        if len(lines) == 1 and len(lines[0]) < MAX_LITERAL:
+            shown.append(Text(f"{name.lower()}: {lines[0]}"))
+        else:
+            shown.append(Text("\n".join([f"{name.lower()}:", *(f"  {line}" for line in lines)])))
+    return shown
 
 
 def _given(given: Given) -> str:

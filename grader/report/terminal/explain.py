@@ -155,6 +155,8 @@ def _case(topic: Topic, command: str) -> list[RenderableType]:
         allowed = (
             f"a difference of {topic['allowed']:.2g}, {topic['tolerance']:.2g} of the largest expected value"
         )
+    elif topic["tolerance"] is not None and topic["check"] == "compare":
+        allowed = f"a difference of {topic['tolerance']:.2g} of the largest value in each part"
     elif topic["tolerance"] is not None and topic["check"] in ("equals", "same_on_repeat"):
         allowed = f"a difference of {topic['tolerance']:.2g} of the largest value"
     varied = f"The second call has another {' and '.join(topic['changes'])}." if topic["changes"] else ""
@@ -174,7 +176,7 @@ def _case(topic: Topic, command: str) -> list[RenderableType]:
         ("clause", topic["clause_text"]),
         ("asked", " ".join(filter(None, (topic["asks"], varied)))),
         ("input", example_lines(example) if example is not None else ""),
-        ("shape", f"of the answer: {tuple(topic['shape'])}"),
+        ("shape", f"of the answer: {tuple(topic['shape'])}" if topic["shape"] is not None else ""),
         ("allowed", allowed),
         ("requires", ", ".join(topic["requires"])),
         ("hint", topic["hint"]),

@@ -15,9 +15,9 @@ from grader.excerpt import source_lines
 from grader.frames import read_frames
 from grader.listing import Listing, labelled
 from grader.positions import Positions
-from grader.report.advice import read_advice
+from grader.report.advice import read_advice, read_texts
 from grader.report.figures import plural, points
-from grader.report.terminal.advice import advice_report
+from grader.report.terminal.advice import advice_report, answer_texts
 from grader.report.terminal.console import VERDICT_STYLES, Trimmed, signed_status, words
 from grader.report.terminal.matrices import cell, side_by_side
 from grader.report.texts import VERDICT_SIGNS, clean
@@ -288,6 +288,8 @@ def _explain(
         parts.append(Text("\n".join(shown)))
     if ("obtained" in details or "expected" in details) and not brief:
         parts.append(side_by_side(details))
+    if not brief:
+        parts += answer_texts(read_texts(details.get("texts")))
     parts += _changed(details.get("changed"))
     if details.get("worst") and not brief:
         parts.append(_worst(details["worst"]))

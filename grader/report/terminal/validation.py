@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from grader.report.figures import points
+from grader.report.time_limits import time_lines
 from grader.validation import CaseSet, Survivor, Validation
 
 # More lines of one kind are counted, not shown.
@@ -35,6 +36,8 @@ def validation_report(validation: Validation) -> RenderableType:
         parts.append(Text(left_out, style="dim"))
     parts += _survivors(validation)
     parts += [Text(line) for line in (*_tests(validation), *_sets(validation))]
+    if validation.time_limits is not None:
+        parts += [Text(line) for line in time_lines(validation.time_limits)]
     parts += [Text(str(weakness), style="red") for weakness in validation.weaknesses]
     return Group(*parts)
 

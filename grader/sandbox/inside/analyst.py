@@ -22,7 +22,14 @@ def answer(memory: mmap.mmap, judge: Judge, rules: Rules) -> None:
         length = int.from_bytes(memory[:LENGTH], "little")
         request = json.loads(memory[LENGTH : LENGTH + length])
         try:
-            report = analyze(request["source"], rules, request["entry"], request["parts"], request["module"])
+            report = analyze(
+                request["source"],
+                rules,
+                request["entry"],
+                request["parts"],
+                request["module"],
+                driven=request["driven"],
+            )
         except Exception as error:
             # A fault of the grader's own: no student may lose points by it.
             report = {"fault": failures.describe(error, request["filename"])}

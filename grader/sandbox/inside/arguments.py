@@ -93,7 +93,8 @@ class Calls:
         if kind == "list":
             (array,), _ = self.arguments([content])
             numbers = array.tolist()
-            watched.append((bit, numbers, array.tolist()))
+            if _type(numbers) is _list:
+                watched.append((bit, numbers, array.tolist()))
             return numbers
         items, inner = self.arguments([item for _, item in content])
         mapping = {key: item for (key, _), item in zip(content, items)}

@@ -21,6 +21,7 @@ import numpy as np
 from grader.sandbox.inside import failures, parts, slots, streams
 from grader.sandbox.inside.arguments import Calls, Prepared, changed_arguments
 from grader.sandbox.inside.imports import ImportGuard
+from grader.sandbox.inside.progress import Progress
 from grader.sandbox.inside.protocol import CONFINED, LOADED, PHASE_DONE, Judge
 from grader.sandbox.inside.values import Encoder
 
@@ -109,7 +110,11 @@ class Child:
             return {}
         name = "grader_driver"
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        namespace: dict[str, Any] = {"__name__": name, "__builtins__": builtins}
+        namespace: dict[str, Any] = {
+            "__name__": name,
+            "__builtins__": builtins,
+            "progress": Progress(self.memory),
+        }
         exec(compile(text, name, "exec", dont_inherit=True), namespace)
         return {
             call: functools.partial(namespace[call], module)

@@ -1,17 +1,19 @@
 """Records that a child leaves for the judge in the memory that they share.
 
-The memory begins with 8 bytes that hold the number of the record being worked on, so that the judge can time
-it. At ``FIRST`` follows the table of records, all of one size (`RECORD`); what a record describes lies where
-it says: its description as JSON, then the bytes of its arrays. The commonest answer, one array of a usual
-dtype, needs no description: dtype and shape stand in the record. The reader (`grader.sandbox.records`) trusts
-nothing of it.
+The memory begins with the number of the record being worked on, so that the judge can time it, and with how
+much of that work is done (`grader.sandbox.inside.progress`). At ``FIRST`` follows the table of records, all
+of one size (`RECORD`); what a record describes lies where it says: its description as JSON, then the bytes of
+its arrays. The commonest answer, one array of a usual dtype, needs no description: dtype and shape stand in
+the record. The reader (`grader.sandbox.records`) trusts nothing of it.
 """
 
 import mmap
 import struct
 from collections.abc import Sequence
 
-PROGRESS = struct.Struct("<Q")
+# The record's number, and how much of the work on it is done, in parts of ``WHOLE``.
+PROGRESS, FRACTION, FRACTION_AT = struct.Struct("<QI"), struct.Struct("<I"), struct.calcsize("<Q")
+WHOLE = 1_000
 FIRST = 64
 # state, kind of the answer, dtype, number of dimensions; where it lies, length of its description and of its
 # data; bits of changed and of aliased arguments; where this record's standard output and error begin;
@@ -55,7 +57,7 @@ class Slots:
         self._out[at] = STARTED
         if stdout or stderr:
             BEGIN.pack_into(self._out, at + BEGIN_AT, stdout, stderr)
-        PROGRESS.pack_into(self._out, 0, slot)
+        PROGRESS.pack_into(self._out, 0, slot, 0)
 
     def array(
         self,

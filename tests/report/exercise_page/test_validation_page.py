@@ -208,6 +208,13 @@ def test_an_exercise_without_a_library_says_so_and_has_no_matrix() -> None:
 # --- The kill matrix ------------------------------------------------------------------------------
 
 
+def test_limits_that_follow_the_reference_are_told_where_there_are_any() -> None:
+    page = Page(validation_page(RECORDS["weak"])).text
+    assert "Time limit here of the longest call, in one_row: 32 s, 10 times 150 workloads" in page
+    assert "A workload takes 0.021 s of processor time here." in page
+    assert "workload" not in Page(validation_page(RECORDS["nothing"])).text
+
+
 def test_columns_go_by_case_file_and_clause_and_are_marked() -> None:
     files, numbers, cases, public, chosen, kills = kill_table(validation_page(WEAK))[:6]
     assert files == ["Case file", "isolating", "random", "relations"]

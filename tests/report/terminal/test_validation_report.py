@@ -14,6 +14,8 @@ from grader.validation import (
     MutantTally,
     PublicShare,
     Survivor,
+    TimeLimit,
+    TimeLimits,
     Validation,
     Weakness,
 )
@@ -116,6 +118,22 @@ def test_fast_says_what_was_left_out() -> None:
         "no library of known mistakes",
         "mutants, worked submissions and what the student's pack reveals were left out (--fast)",
     ]
+
+
+def test_limits_that_follow_the_reference_are_told_with_what_they_come_from() -> None:
+    call, in_all = TimeLimit("loss_falls", 150, 3.125, 32, 10), TimeLimit("", 152.25, 3.25, 60, 0)
+    lines = shown(replace(FULL, time_limits=TimeLimits(0.0213, call, in_all)))
+    longest, together, unit = lines[-3:]
+    assert longest == (
+        "Time limit here of the longest call, in loss_falls: 32 s, 10 times 150 workloads; "
+        "the reference takes 3.1 s"
+    )
+    assert together == (
+        "Time limit here of all calls together: 60 s, as stated (152.2 workloads are frozen); "
+        "the reference takes 3.2 s"
+    )
+    assert unit == "A workload takes 0.021 s of processor time here"
+    assert not any("ime limit" in line for line in shown(FULL))
 
 
 def test_small_margins_show_noise_tolerance_and_nearest_mistake() -> None:

@@ -1,0 +1,3 @@
+from .model import STEPS, run_totals
+
+RUNS = {"totals": {"model": lambda arguments, dtype: run_totals(STEPS, arguments, dtype)}}

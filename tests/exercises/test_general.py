@@ -1,0 +1,205 @@
+"""An exercise with everything that is no single array: several calls, a class, a driver, exceptions, chance.
+
+It stands in ``tests/exercises/root`` and goes through the command line as an author's and a student's.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import grader
+from grader.errors import GraderError
+
+ROOT = Path(__file__).parent / "root"
+NAME = "urn"
+
+
+def run(
+    *arguments: str | Path, cwd: Path | None = None, root: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "GRADER_ROOT"} | {"GRADER_ROOT": str(root)}
+    command = [sys.executable, "-m", "grader", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=cwd or ROOT, capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def checked(path: Path) -> dict[str, Any]:
+    done = run("check", path, "--exercise", NAME, "--json")
+    (record,) = json.loads(done.stdout)
+    assert isinstance(record, dict)
+    return record
+
+
+def submission(folder: Path, old: str, new: str, of: str = "right_vectorized") -> Path:
+    """A worked submission with one change."""
+    text = (ROOT / "submissions" / NAME / f"{of}.py").read_text("utf-8")
+    assert old in text
+    path = folder / "solution.py"
+    path.write_text(text.replace(old, new), "utf-8")
+    return path
+
+
+def verdicts(record: dict[str, Any]) -> dict[str, str]:
+    return {case["id"]: case["verdict"] for case in record["cases"] if case["verdict"] != "passed"}
+
+
+@pytest.mark.slow
+def test_it_is_sound() -> None:
+    done = run("validate", NAME, "--json")
+    found = json.loads(done.stdout)
+    assert found["weaknesses"] == [], done.stderr
+    assert done.returncode == 0
+    assert {test["case"] for test in found["statistics"]} == {"at_the_rate", "evenly"}
+    assert sum(test["level"] for test in found["statistics"]) == pytest.approx(1e-9)
+    assert all(test["power"] >= 0.999 for test in found["statistics"])
+
+
+@pytest.mark.parametrize("name", ["right_vectorized", "right_loops", "right_torch_numbers"])
+def test_right_ones_pass(name: str) -> None:
+    record = checked(ROOT / "submissions" / NAME / f"{name}.py")
+    assert (record["status"], verdicts(record)) == ("passed", {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "failing"),
+    [
+        ('label + "!"', "label", {"small": "wrong_value", "other": "wrong_value"}),
+        ("float(sums.mean())", "str(sums.mean())", {"small": "wrong_type"}),
+        ("float(sums.mean())", "int(sums.mean())", {"small": "wrong_value"}),
+        ('"sums": sums', '"sums": sums[:1]', {"small": "wrong_shape"}),
+        ('"sums": sums', '"sums": list(sums)', {"small": "wrong_type"}),
+        ('"label": label + "!",', "", {"small": "wrong_type"}),
+        ("n: [best, n + 1]", "str(n): [best, n + 1]", {"small": "wrong_type"}),
+        ("n: [best, n + 1]", "n: [best, n]", {"small": "wrong_value"}),
+        ("n: [best, n + 1]", "n: [best]", {"small": "wrong_value"}),
+        ("n: [best, n + 1]", "n: (best, n + 1)", {"small": "wrong_type"}),
+        ('"label": label +', '"label": (names.append(1) or label) +', {"names_kept": "input_mutated"}),
+        ("    sums = ", '    weights["c"] = 1\n    sums = ', {"weights_kept": "input_mutated"}),
+        ("    sums = ", '    weights["b"] += 1e-9\n    sums = ', {"weights_kept": "input_mutated"}),
+        ("raise ValueError", "raise KeyError", {"bad_rate": "raised"}),
+        ('f"the rate is {rate}"', '"bad"', {"bad_rate": "raised"}),
+        ("if not 0 < rate < 1:", "if rate < 0:", {"bad_rate": "wrong_type"}),
+        ("< self.rate", "< 0.2", {"at_the_rate": "relation_violated"}),
+        (
+            "rng.random(ids.shape)",
+            "np.random.default_rng().random(ids.shape)",
+            {"same_seed": "not_repeatable"},
+        ),
+        ("ids[chosen]", "ids[chosen][::-1]", {"values_are_chosen": "relation_violated"}),
+    ],
+)
+def test_a_slip_fails_the_case_that_asks_for_it(
+    tmp_path: Path, old: str, new: str, failing: dict[str, str]
+) -> None:
+    record = checked(submission(tmp_path, old, new))
+    found = verdicts(record)
+    assert found.items() >= failing.items(), found
+
+
+def test_one_of_two_names_is_worth_its_part(tmp_path: Path) -> None:
+    record = checked(submission(tmp_path, "class Urn", "class Vase"))
+    failing = verdicts(record)
+    assert record["status"] == "failed" and record["score"] > 0
+    assert failing["bad_rate"] == "raised" and "small" not in failing
+    message = next(case["message"] for case in record["cases"] if case["id"] == "values_are_chosen")
+    assert "Urn" in message
+
+
+def test_none_of_the_names_is_not_loadable(tmp_path: Path) -> None:
+    path = tmp_path / "solution.py"
+    path.write_text("def total(): ...\n")
+    record = checked(path)
+    assert record["status"] == "not_loadable"
+    assert "Urn, nor totals" in record["message"]
+
+
+def test_a_mistake_is_told_by_what_fails(tmp_path: Path) -> None:
+    record = checked(submission(tmp_path, "< self.rate", "> self.rate"))
+    (found,) = (one for one in record["diagnoses"] if one["ids"] == ["chosen_above"])
+    assert found["told_by"] == "checks"
+    assert "What fails is what fails with this mistake" in record["message"]
+
+
+def test_a_mistake_of_values_is_told_by_them(tmp_path: Path) -> None:
+    record = checked(submission(tmp_path, 'weights["a"] @ weights["b"]', 'weights["a"].sum(axis=1)'))
+    assert record["diagnoses"][0]["ids"] == ["not_weighted"]
+    assert record["diagnoses"][0]["told_by"] == "values"
+
+
+def test_hidden_cases_tell_a_student_nothing(tmp_path: Path) -> None:
+    record = checked(submission(tmp_path, '"sums": sums', '"sums": 2 * sums'))
+    hidden = [case for case in record["cases"] if case["visibility"] == "hidden"]
+    assert hidden and not any(case.get("details") for case in hidden)
+
+
+def test_the_driver_holds_what_the_child_gets_and_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "solution.py"
+    path.write_text(
+        "import sys\n"
+        "class Urn:\n"
+        "    def __init__(self, rate):\n"
+        "        print(sorted(sys._getframe(1).f_globals))\n"
+        "        raise ValueError(f'the rate is {rate}')\n"
+        "def totals(weights, names, label):\n    raise ValueError\n"
+    )
+    record = checked(path)
+    assert "draws" in record["output"]["stdout"]
+    assert "expected" not in record["output"]["stdout"]
+
+
+@pytest.mark.slow
+def test_the_student_checks_with_what_is_released(tmp_path: Path) -> None:
+    done = run("release", NAME, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    starter = tmp_path / "out" / f"{NAME}.py"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in (f"{NAME}.py", f"{NAME}.pack"):
+        shutil.copy(starter.with_name(name), elsewhere)
+    environment = {k: v for k, v in os.environ.items() if k != "GRADER_ROOT"}
+    command = [sys.executable, "-m", "grader", "check", f"{NAME}.py", "--exercise", f"{NAME}.pack", "--json"]
+    found = subprocess.run(
+        command, cwd=elsewhere, capture_output=True, text=True, env=environment, check=False
+    )
+    (record,) = json.loads(found.stdout)
+    assert record["score"] == 0 and record["status"] == "failed"
+
+
+def test_the_reference_is_shown_at_work() -> None:
+    done = run("demo", NAME)
+    assert done.returncode == 0 and "answer['mean']" in done.stdout
+
+
+@pytest.mark.slow
+def test_every_case_is_explained() -> None:
+    for name, said in (
+        ("bad_rate", "The call must end in the exception ValueError"),
+        ("values_are_chosen", "The values are the chosen ids"),
+        ("at_the_rate", "12 calls"),
+        ("small", "expected"),
+    ):
+        done = run("explain", name, "--exercise", NAME)
+        assert said in " ".join(done.stdout.split()), done.stdout + done.stderr
+
+
+def test_a_live_module_is_checked() -> None:
+    name = "urn_module_of_a_test"
+    spec = importlib.util.spec_from_file_location(name, ROOT / "submissions" / NAME / "wrong_above.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = grader.check(module, exercise=NAME, root=ROOT)
+    assert "At the rate" in str(found) or "at_the_rate" in str(found)
+    with pytest.raises(GraderError, match="give the module that defines them"):
+        grader.check(module.totals, exercise=NAME, root=ROOT)

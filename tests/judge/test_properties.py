@@ -1,0 +1,148 @@
+"""Claims about answers, and tests of what many calls do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grader.exercise.cached import cached_pack
+from grader.exercise.pack import Pack, PackCase
+from grader.exercise.rehearsal import as_value, rehearse
+from grader.judge.cases import judge_case
+from grader.judge.properties import as_python, count, power_of
+from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
+from grader.result import Verdict
+
+ROOT = Path(__file__).resolve().parents[1] / "exercises" / "root"
+
+
+@pytest.fixture(scope="module")
+def pack() -> Pack:
+    return cached_pack(ROOT, "urn")
+
+
+def case_of(pack: Pack, name: str) -> PackCase:
+    return next(case for case in pack.cases if case.id == name)
+
+
+def outcomes(pack: Pack, name: str, draws: Callable[..., Any]) -> list[StepOutcome]:
+    """What a function would leave that makes the case's calls."""
+    case = case_of(pack, name)
+    plan = pack.plans[case.visibility]
+    entries = {"draws": draws, "totals": draws}
+    found = rehearse(entries, pack.blocks[case.visibility], plan, set(case.steps))
+    return [found[step] for step in case.steps]
+
+
+def verdict(pack: Pack, name: str, draws: Callable[..., Any]) -> tuple[Verdict, str]:
+    judged = judge_case(pack, case_of(pack, name), outcomes(pack, name, draws), {})
+    return judged.verdict, judged.message
+
+
+def right(rate: float, ids: Any, rng: Any, factor: float = 1.0) -> dict[str, Any]:
+    chosen = rng.random(ids.shape) < factor * rate
+    return {"chosen": chosen, "values": ids[chosen]}
+
+
+def test_right_answers_pass(pack: Pack) -> None:
+    for name in ("values_are_chosen", "at_the_rate", "evenly", "ids_do_not_steer", "same_seed"):
+        assert verdict(pack, name, right) == ("passed", "")
+
+
+def test_another_use_of_the_generator_passes(pack: Pack) -> None:
+    def column_by_column(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        chosen = np.stack([rng.uniform(size=len(ids)) < rate for _ in range(ids.shape[1])], axis=1)
+        return {"chosen": chosen, "values": ids[chosen].astype(np.int32)}
+
+    for name in ("values_are_chosen", "at_the_rate", "evenly", "ids_do_not_steer", "same_seed"):
+        assert verdict(pack, name, column_by_column)[0] == "passed"
+
+
+def test_a_claim_that_does_not_hold_is_told_in_its_words(pack: Pack) -> None:
+    def reversed_values(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        answer = right(rate, ids, rng)
+        return {**answer, "values": answer["values"][::-1]}
+
+    found, message = verdict(pack, "values_are_chosen", reversed_values)
+    assert found == "relation_violated"
+    assert message == "This does not hold: The values are the chosen ids."
+
+
+def test_sizes_that_should_be_one_are_two(pack: Pack) -> None:
+    def short(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        answer = right(rate, ids, rng)
+        return {**answer, "chosen": answer["chosen"][:2]}
+
+    found, message = verdict(pack, "values_are_chosen", short)
+    assert found == "wrong_shape"
+    assert "chosen has 2 where 4 are expected" in message
+
+
+def test_a_rate_that_is_off_is_told_with_its_figures(pack: Pack) -> None:
+    found, message = verdict(pack, "at_the_rate", lambda *a: right(*a, factor=1.2))
+    assert found == "relation_violated"
+    assert "of 7,200" in message and "expected are 25.00%" in message and "once in 10^" in message
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_right_one_passes_whatever_its_own_luck(pack: Pack, number: int) -> None:
+    """The chance of a failure is below one in a thousand million."""
+
+    def draws(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        own = np.random.default_rng([int(rng.integers(2**32)), number])
+        return right(rate, ids, own)
+
+    for name in ("at_the_rate", "evenly"):
+        assert verdict(pack, name, draws)[0] == "passed"
+
+
+def test_the_power_is_that_of_the_trials(pack: Pack) -> None:
+    case = case_of(pack, "at_the_rate")
+    counted = count(pack, case, outcomes(pack, "at_the_rate", right))
+    assert counted.trials == 12 * 20 * 30
+    assert (counted.expected, counted.against) == (0.25, 0.3)
+    assert power_of(counted, float(case.options["log_level"])) > 0.999
+    assert power_of(counted, math.log(1e-300)) < 0.5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"chosen": np.zeros((20, 30), bool), "values": np.zeros(0, np.int64)},
+        {"chosen": np.ones((20, 30), bool), "values": np.zeros(600, np.int64)},
+    ],
+    ids=["none", "all"],
+)
+def test_always_the_same_is_no_chance(pack: Pack, answer: dict[str, Any]) -> None:
+    assert verdict(pack, "at_the_rate", lambda *a: answer)[0] == "relation_violated"
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (PlainValue("int", 3), 3),
+        (PlainValue("str", "a"), "a"),
+        (PlainValue("none"), None),
+        (PlainValue("object", "thing"), None),
+        (ArrayValue("scalar", "float64", (), np.float64(0.5).tobytes()), 0.5),
+        (ArrayValue("array", "object", (2,), None), None),
+        (Container("list", (PlainValue("int", 1), PlainValue("bool", True))), [1, True]),
+        (Container("dict", ((PlainValue("int", 4), PlainValue("str", "x")),)), {4: "x"}),
+        (Container("dict", ((PlainValue("none"), PlainValue("str", "x")),)), {"None": "x"}),
+    ],
+)
+def test_values_as_claims_see_them(value: Value, found: Any) -> None:
+    assert as_python(value) == found
+
+
+def test_an_array_keeps_its_dtype() -> None:
+    array = as_python(as_value(np.arange(3, dtype=np.int32)))
+    assert array.dtype == np.int32 and array.tolist() == [0, 1, 2]
