@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,18 @@ class Frozen(AttributeError):
 class CorruptionPolicy:
     """Four values that stay as they are."""
 
-    def __init__(self, rate=0.15, prob_sentinel=0.8, prob_random=0.1, span_length=1):
+    rate: float
+    prob_sentinel: float
+    prob_random: float
+    span_length: int
+
+    def __init__(
+        self,
+        rate: float = 0.15,
+        prob_sentinel: float = 0.8,
+        prob_random: float = 0.1,
+        span_length: float = 1,
+    ) -> None:
         if math.isnan(rate) or rate <= 0 or rate >= 1:
             raise ValueError(f"rate={rate} is not in (0, 1)")
         if min(prob_sentinel, prob_random) < 0 or prob_random > 1 - prob_sentinel:
@@ -27,31 +39,37 @@ class CorruptionPolicy:
         )
 
     @property
-    def prob_unchanged(self):
+    def prob_unchanged(self) -> float:
+        """What is left of 1."""
         return 1.0 - (self.prob_sentinel + self.prob_random)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         raise Frozen(f"{name} can't be changed")
 
 
 def policy_of(given: tuple[Any, ...]) -> CorruptionPolicy:
+    """A policy of the values that are not None."""
     names = "rate", "prob_sentinel", "prob_random", "span_length"
     return CorruptionPolicy(**{n: v for n, v in zip(names, given, strict=True) if v is not None})
 
 
-def make_policy(rate, prob_sentinel, prob_random, span_length, by_position):
-    policy = policy_of((rate, prob_sentinel, prob_random, span_length))
+def make_policy(*arguments: Any) -> Any:
+    """The attributes of a policy."""
+    policy = policy_of(arguments[:4])
     return {**vars(policy), "prob_unchanged": policy.prob_unchanged}
 
 
-def change_policy(rate, prob_sentinel, prob_random, span_length, field, to):
-    policy = policy_of((rate, prob_sentinel, prob_random, span_length))
+def change_policy(*arguments: Any) -> Any:
+    """What a field is after an assignment; it raises Frozen."""
+    *given, field, to = arguments
+    policy = policy_of(tuple(given))
     setattr(policy, field, to)
     return getattr(policy, field)
 
 
-def corrupt_batch(token_ids, lengths, sentinel_id, vocab_size, *rest):
-    *given, rng = rest
+def corrupt_batch(*arguments: Any) -> dict[str, Any]:
+    """The corrupted batch, drawn position by position."""
+    token_ids, lengths, sentinel_id, vocab_size, *given, rng = arguments
     policy = policy_of(tuple(given))
     rows, widths = token_ids.tolist(), lengths.tolist()
     columns = len(rows[0])
@@ -85,7 +103,9 @@ def corrupt_batch(token_ids, lengths, sentinel_id, vocab_size, *rest):
     return {**{name: np.array(v, np.int64) for name, v in whole.items()}, "valid": np.array(valid)}
 
 
-def spans(policy, rng, n, width):
+def spans(
+    policy: CorruptionPolicy, rng: np.random.Generator, n: int, width: int
+) -> Iterator[tuple[int, int]]:
     """The places in the spans of one sequence: the first of all starts in random order."""
     if not width:
         return
@@ -94,9 +114,11 @@ def spans(policy, rng, n, width):
         yield from ((n, t) for t in range(start, start + policy.span_length) if t < width)
 
 
-def corrupt_for_certain(*arguments):
+def corrupt_for_certain(*arguments: Any) -> dict[str, Any]:
+    """The same, with a generator that starts from the last argument."""
     return corrupt_batch(*arguments[:-1], np.random.default_rng(arguments[-1]))
 
 
-def corrupt_twice(*arguments):
+def corrupt_twice(*arguments: Any) -> dict[str, Any]:
+    """The positions of two calls with one generator."""
     return {name: corrupt_batch(*arguments)["positions"] for name in ("first", "second")}

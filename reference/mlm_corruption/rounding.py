@@ -19,17 +19,15 @@ def as_the_model(arguments: tuple[Any, ...], dtype: DTypeLike) -> Any:
 def sum_first(arguments: tuple[Any, ...], dtype: DTypeLike) -> Any:
     """What is left of 1 by the sum, in this precision."""
     answer = run_make_policy(STEPS, arguments)
-    kind = np.dtype(dtype).type
-    both = kind(answer["prob_sentinel"]) + kind(answer["prob_random"])
-    return {**answer, "prob_unchanged": float(kind(1) - both)}
+    one, sentinel, random = np.array([1, answer["prob_sentinel"], answer["prob_random"]], dtype)
+    return {**answer, "prob_unchanged": float(one - (sentinel + random))}
 
 
 def random_first(arguments: tuple[Any, ...], dtype: DTypeLike) -> Any:
     """The other order, in this precision."""
     answer = run_make_policy(STEPS, arguments)
-    kind = np.dtype(dtype).type
-    left = kind(1) - kind(answer["prob_random"])
-    return {**answer, "prob_unchanged": float(left - kind(answer["prob_sentinel"]))}
+    one, sentinel, random = np.array([1, answer["prob_sentinel"], answer["prob_random"]], dtype)
+    return {**answer, "prob_unchanged": float(one - random - sentinel)}
 
 
 Run = Callable[[tuple[Any, ...], DTypeLike], Any]
