@@ -252,7 +252,7 @@ def test_samples_reach_the_edges(samples: Samples) -> None:
 
 def one_number(root: Path, answer: Callable[[float], Any]) -> Samples:
     """The samples of an exercise that asks for a function of one number, which is always 0.5."""
-    (root / "rounding.py").write_text("RUNS = {\"half\": lambda arguments, dtype: arguments[0] / 2}\n")
+    (root / "rounding.py").write_text('RUNS = {"half": lambda arguments, dtype: arguments[0] / 2}\n')
     exercise = Exercise.model_validate(
         {
             "exercise": "half",
