@@ -241,10 +241,12 @@ def _block(cases: list[AssembledCase]) -> tuple[bytes, list[Step]]:
 
 
 def _drawn(exercise: Exercise, loose: Collection[str]) -> Iterator[AssembledCase]:
-    """Inputs without end, or until nothing more can be drawn."""
+    """Inputs without end, or until nothing more can be drawn; one where there is nothing to draw."""
     domain = Domain(exercise)
+    slots = exercise.slots.values()
+    varies = bool(domain.lowest) or any(p.shape is not None or p.generator is not None for p in slots)
     failures = 0
-    for number in itertools.count(1):
+    for number in itertools.count(1) if varies else (1,):
         draw = _Draw(Stream(number, "sample"))
         dims = _dims(domain, draw)
         try:
@@ -306,7 +308,7 @@ def _dims(domain: Domain, draw: _Draw) -> dict[str, int] | None:
         dims = {
             name: low + (0 if draw.chance(0.1) else draw.below(SPAN)) for name, low in domain.lowest.items()
         }
-        if draw.chance(0.03):
+        if dims and draw.chance(0.03):
             far = draw.one_of(list(dims))
             dims[far] += (FAR_NUMBERS if far in numbered else FAR) + draw.below(SPAN)
         if not domain.allows(dims):

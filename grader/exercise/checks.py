@@ -134,10 +134,11 @@ class Statistic(Model):
 
     The calls are made with ``calls`` seeds for the arguments that are generators. ``binomial``: of
     ``trials`` each is a success with ``probability``; ``multinomial``: of ``counts`` each falls into a
-    category with its ``probabilities``. All of these are expressions as in `Holds`; what is counted is
-    added up over the calls. ``against`` is what the test has to tell from the right behaviour: another
-    probability, or other probabilities. ``level`` is the chance that a right submission fails; when it is
-    left out, all such tests of the exercise share one in a thousand million.
+    category with its ``probabilities``; ``categories`` are their names for people. All others are
+    expressions as in `Holds`; what is counted is added up over the calls. ``against`` is what the test has
+    to tell from the right behaviour: another probability, or other probabilities. ``level`` is the chance
+    that a right submission fails; when it is left out, all such tests of the exercise share one in a
+    thousand million.
     """
 
     statistic: Literal["binomial", "multinomial"]
@@ -149,6 +150,7 @@ class Statistic(Model):
     probability: str | float | None = None
     counts: str | None = None
     probabilities: str | None = None
+    categories: list[Text] = []
     against: str | float
     level: Annotated[float, Field(gt=0, le=1e-9)] | None = None
 
@@ -160,6 +162,8 @@ class Statistic(Model):
         for key in sorted((binomial | multinomial) - needed):
             if getattr(self, key) is not None:
                 raise fault("unknown_key", f"a {self.statistic} statistic takes no {key!r}", key=key)
+        if self.categories and self.statistic == "binomial":
+            raise fault("unknown_key", "a binomial statistic takes no 'categories'", key="categories")
         for key in sorted(needed):
             if getattr(self, key) is None:
                 raise fault("needs", f"a {self.statistic} statistic needs {key!r}", key=key)

@@ -25,6 +25,8 @@ from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Valu
 ANSWER, CHANGED = "answer", "changed"
 # Simulations by which the power of a multinomial test is told.
 DRAWS = 4000
+# Of more categories only the one is told that is furthest off.
+TOLD = 6
 
 
 def as_python(value: Value | None) -> Any:
@@ -161,16 +163,16 @@ def _multinomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) 
     probabilities = np.asarray(parse(options["probabilities"]).evaluate(each[0]), np.float64)
     if probabilities.shape != total.shape:
         raise ClaimError(f"{len(total)} categories were counted; expected {probabilities.size}")
+    titles = options.get("categories") or [f"category {number}" for number in range(probabilities.size)]
+    if len(titles) != probabilities.size:
+        raise ClaimError(f"{len(titles)} categories are named; there are {probabilities.size}")
     expected = [float(p) for p in probabilities]
     log_p = multinomial_log_p([int(n) for n in total], expected)
     trials = int(total.sum())
-    with np.errstate(all="ignore"):
-        off = np.abs(total - trials * probabilities) / np.sqrt(np.maximum(trials * probabilities, 1e-300))
-    worst = int(np.argmax(off)) if off.size else 0
-    said = (
-        f"Of {trials:,} the category {worst} was counted {int(total[worst]):,} times; "
-        f"expected are about {trials * probabilities[worst]:,.0f}"
-    )
+    told = range(len(titles)) if len(titles) <= TOLD else [_furthest_off(total, trials * probabilities)]
+    found = ", ".join(f"{titles[n]} {int(total[n]):,} times" for n in told)
+    wanted = ", ".join(f"{trials * probabilities[n]:,.0f}" for n in told)
+    said = f"Of {trials:,} were counted {found}; expected are about {wanted}"
     against = np.asarray(parse(str(options["against"])).evaluate(each[0]), np.float64)
     return Counted(log_p, f"{said}{_rarely(log_p)}.", trials, expected, [float(p) for p in against.ravel()])
 
@@ -182,6 +184,11 @@ def power_of(counted: Counted, log_level: float) -> float:
         return multinomial_power(counted.trials, counted.expected, counted.against, log_level, 1, DRAWS)
     assert isinstance(counted.against, float)
     return binomial_power(counted.trials, counted.expected, counted.against, log_level)
+
+
+def _furthest_off(total: Any, wanted: Any) -> int:
+    """The category whose count is furthest from its mean, in units of its root."""
+    return int(np.argmax(np.abs(total - wanted) / np.sqrt(np.maximum(wanted, 1e-300)))) if total.size else 0
 
 
 def _added(total: Any, counts: Any) -> Any:

@@ -30,6 +30,17 @@ def number(value: Any) -> str:
     return one_line(value if isinstance(value, str) else type(value).__name__, MAX_CELL)
 
 
+def exact(value: Any) -> str:
+    """A number that an argument is: as `number` shows it where that is the number, else in all its digits.
+
+    Example:
+        >>> exact(0.25), exact(2.0), exact(0.999999999999)
+        ('0.25', '2', '0.999999999999')
+    """
+    text = number(value)
+    return repr(value) if type(value) is float and math.isfinite(value) and float(text) != value else text
+
+
 def alike(values: Iterable[Any], decimals: int) -> list[str]:
     """Values that stand together, with as many decimals each, so that they can be compared at a glance.
 

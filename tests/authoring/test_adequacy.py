@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from grader.authoring.calibrate import HonestRuns
 from grader.authoring.mutants import Mutants
 from grader.authoring.samples import Agreement, Samples
 from grader.exercise.memory import limited_memory
+from grader.exercise.models import Exercise
 from grader.exercise.pack import Pack
 from grader.exercise.reference import load_entry
 
@@ -257,6 +258,35 @@ def test_samples_reach_the_edges(samples: Samples) -> None:
     assert min(s for s in scales if s) < 1e-3 and max(s for s in scales if s) > 10  # type: ignore[type-var]
     assert any(change.values == "zeros" for change in changes)
     assert any(change.edits for change in changes)
+
+
+def one_number(root: Path, answer: Callable[[float], Any]) -> Samples:
+    """The samples of an exercise that asks for a function of one number, which is always 0.5."""
+    (root / "rounding.py").write_text('RUNS = {"half": lambda arguments, dtype: arguments[0] / 2}\n')
+    exercise = Exercise.model_validate(
+        {
+            "exercise": "half",
+            "title": "Half",
+            "entry": "half",
+            "parameters": {"x": {"value": 0.5}},
+            "returns": {"container": "number"},
+            "clauses": {"half": {"title": "Half"}},
+        }
+    )
+    return Samples(exercise, answer, HonestRuns(root, exercise))
+
+
+def test_where_nothing_can_be_drawn_there_is_one_input(tmp_path: Path) -> None:
+    samples = one_number(tmp_path, lambda x: x / 2)
+    assert [sample.answer.array.tolist() for sample in samples] == [[0.25]]
+    assert samples.agreement(lambda x: x * 0.5).same
+    assert not samples.agreement(lambda x: x).same
+
+
+def test_a_call_that_always_raises_has_no_inputs_to_compare(tmp_path: Path) -> None:
+    samples = one_number(tmp_path, lambda x: {}[x])
+    assert list(samples) == []
+    assert samples.agreement(lambda x: x) == Agreement(0, True)
 
 
 def test_an_equal_function_is_equivalent(samples: Samples) -> None:

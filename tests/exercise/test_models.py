@@ -327,6 +327,21 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     (
         "case",
         ("check",),
+        {
+            "statistic": "binomial",
+            "says": "x",
+            "successes": "answer",
+            "trials": "9",
+            "probability": 0.5,
+            "categories": ["a", "b"],
+            "against": 0.6,
+        },
+        "check.categories",
+        "a binomial statistic takes no 'categories'",
+    ),
+    (
+        "case",
+        ("check",),
         {"statistic": "multinomial", "says": "x", "counts": "answer", "against": 0.5},
         "check.probabilities",
         "a multinomial statistic needs 'probabilities'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.exercise.cached import cached_pack
+from grader.exercise.claims import ClaimError
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.rehearsal import as_value, rehearse
 from grader.judge.cases import judge_case
@@ -111,6 +113,37 @@ def test_the_power_is_that_of_the_trials(pack: Pack) -> None:
     assert (counted.expected, counted.against) == (0.25, 0.3)
     assert power_of(counted, float(case.options["log_level"])) > 0.999
     assert power_of(counted, math.log(1e-300)) < 0.5
+
+
+def told_of(pack: Pack, probabilities: list[float], categories: list[str]) -> str:
+    """What is told of a multinomial statistic whose first category takes all 8,000 ids."""
+    size = len(probabilities)
+    changed = {
+        "counts": f"concatenate([[size(chosen)], zeros({size - 1}) > 0])",
+        "probabilities": str(probabilities),
+        "against": str(probabilities),
+        "categories": categories,
+    }
+    case = case_of(pack, "evenly")
+    case = replace(case, options={**case.options, **changed})
+    return count(pack, case, outcomes(pack, "evenly", right)).words
+
+
+def test_counts_are_told_by_the_names_of_their_categories(pack: Pack) -> None:
+    message = told_of(pack, [0.25, 0.75], ["first", "second"])
+    assert "Of 8,000 were counted first 8,000 times, second 0 times" in message
+    assert "expected are about 2,000, 6,000" in message
+    assert "category 0" in told_of(pack, [0.25, 0.75], [])
+
+
+def test_of_many_categories_the_one_that_is_furthest_off_is_told(pack: Pack) -> None:
+    message = told_of(pack, [0.1] * 10, [f"letter {name}" for name in "abcdefghij"])
+    assert "letter a" in message and "letter b" not in message
+
+
+def test_categories_need_a_name_each(pack: Pack) -> None:
+    with pytest.raises(ClaimError, match="1 categories are named; there are 2"):
+        told_of(pack, [0.25, 0.75], ["first"])
 
 
 @pytest.mark.parametrize(

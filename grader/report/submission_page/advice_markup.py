@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from grader.report.advice import Advice, Answers, Diagnosis, Example, Given, MistakePage, Step, is_prose
-from grader.report.figures import number, plural
+from grader.report.figures import exact, plural
 from grader.report.markup.arrays import Matrix, shape_words, shown_array
 from grader.report.markup.heat import Scale, cells, common_scale, legend, numbers, scale_of
 from grader.report.markup.parts import listing, matrix, part, side, snippet
@@ -221,7 +221,7 @@ def _answers(answers: Answers, label: str, room: Room, said: Markup = NONE) -> M
 def _given(given: Given, room: Room) -> Markup:
     name = room.text(one_line(given.name, 80), 80, least=20)
     if not given.dtype and not isinstance(given.values, list | tuple):
-        return fill("<li><p><code>%s</code> = <code>%s</code></p></li>\n", name, number(given.values))
+        return fill("<li><p><code>%s</code> = <code>%s</code></p></li>\n", name, exact(given.values))
     about = one_line(f"{given.dtype} {shape_words(given.shape)}", 120)
     head = fill('<p class="label"><code>%s</code> <span class="soft">%s</span></p>', name, about)
     return fill("<li>%s\n%s</li>\n", head, _values(given.values, room, name))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from grader.listing import labelled
 from grader.report.advice import Advice, Diagnosis, Example, Given, is_prose
+from grader.report.figures import exact
 from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.terminal.matrices import side_by_side
 from grader.report.texts import clean, one_line
@@ -138,7 +139,7 @@ def _given(given: Given) -> str:
     """An argument on a line: its values, or those of its matrices that are not zero, or what it is."""
     name = one_line(given.name, 60)
     if not given.dtype and not isinstance(given.values, list | tuple):
-        return f"{name} = {literal(given.values)}"
+        return f"{name} = {exact(given.values)}"
     about = f"{one_line(given.dtype, 20)} ({', '.join(map(str, given.shape))})"
     shape = shape_of(given.values) if isinstance(given.values, list | tuple) else None
     if shape is None or 0 in shape or math.prod(shape) > MAX_ELEMENTS:
