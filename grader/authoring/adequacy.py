@@ -258,7 +258,8 @@ class MutantTrial:
 def agreement_of(entry: Functions, samples: Mapping[str, Samples], seconds: float = SECONDS) -> Agreement:
     """How a function agrees with the reference on generated inputs, of all calls together."""
     found = [each.agreement(limited(function_for(entry, name), seconds)) for name, each in samples.items()]
-    worst = max(found, key=lambda one: (one.ratio, one.error))
+    # An answer that can't be compared is worse than any that can.
+    worst = max(found, key=lambda one: (bool(one.refused), one.ratio, one.error))
     inputs = sum(one.inputs for one in found)
     return replace(
         worst, inputs=inputs, same=all(one.same for one in found), error=max(o.error for o in found)

@@ -40,6 +40,8 @@ Function = Callable[..., Any]
 COUNT = 1000
 # So many are run before the answers are looked at.
 CHUNK = 50
+# After so many chunks without a single answer a call is taken for one that always raises.
+REFUSALS = 4
 # Of float64 work in another order, relative to the answer's largest magnitude, where none was measured.
 FLOAT64_ROUNDING = 1e-12
 
@@ -66,15 +68,7 @@ class Sample:
     @property
     def words(self) -> str:
         """What it is, for a report."""
-        dims = ", ".join(f"{name}={n}" for name, n in self.assembled.case.dims.items())
-        told = {"values", "set", "scale", "edits", "dtype"}
-        changes = "; ".join(
-            f"{name}: {json.dumps(said)}"
-            for name, change in self.assembled.case.arrays.items()
-            if (said := change.model_dump(include=told, exclude_defaults=True, by_alias=True))
-        )
-        dtype = f", {self.assembled.placed.dtype}" if self.assembled.placed.dtype else ""
-        return f"input {self.number} ({dims}{dtype}{'; ' + changes if changes else ''})"
+        return _words(self.number, self.assembled)
 
 
 @dataclass(frozen=True)
@@ -125,6 +119,8 @@ class Samples:
         self._count = count
         self._chance = any(p.generator is not None for p in exercise.slots.values())
         self._noises: dict[int, tuple[float, float]] = {}
+        # What the reference raises, where it has no answer to any input.
+        self._refusals: list[tuple[bytes, list[Step], list[AssembledCase], list[StepOutcome]]] = []
 
     @cached_property
     def _chunks(self) -> list[tuple[bytes, list[Step], list[Sample]]]:
@@ -143,6 +139,12 @@ class Samples:
                 if (answer := _answer(outcome, self._exercise.form)) is not None
             ]
             if not kept:
+                if not chunks and all(outcome.state == "raised" for outcome in outcomes):
+                    self._refusals.append((block, plan, cases, outcomes))
+                    if len(self._refusals) >= REFUSALS:
+                        # A call that is there to raise.
+                        break
+                    continue
                 # Of a few inputs none may have an answer; of many chunks some must.
                 empty += 1
                 if empty > CHUNK:
@@ -181,7 +183,21 @@ class Samples:
                     ratio, where = off / tolerance, sample.words
             if ratio > 1:
                 break
+        if not self._chunks:
+            return self._raised_alike(entry)
         return Agreement(compared, same, error, ratio, where)
+
+    def _raised_alike(self, entry: Function) -> Agreement:
+        """A call that has no answer is held to what the reference raises, message included."""
+        compared = 0
+        for block, plan, cases, wanted in self._refusals:
+            for case, outcome, right in zip(cases, rehearse(entry, block, plan), wanted, strict=True):
+                compared += 1
+                if _raised(outcome) != _raised(right):
+                    said = f"{_raised(outcome)}, not {_raised(right).removeprefix('it raises ')}"
+                    where = _words(compared, case)
+                    return Agreement(compared, False, where=where, refused=said)
+        return Agreement(compared, True)
 
     def _refused(self, sample: Sample, outcome: StepOutcome) -> Answer | str:
         """The answer, or what is wrong with it beside its values."""
@@ -219,6 +235,25 @@ class Samples:
             except GraderError:
                 self._noises[sample.number] = (np.inf, FLOAT64_ROUNDING)
         return self._noises[sample.number]
+
+
+def _words(number: int, assembled: AssembledCase) -> str:
+    """A generated input in words."""
+    dims = ", ".join(f"{name}={n}" for name, n in assembled.case.dims.items())
+    told = {"values", "set", "scale", "edits", "dtype"}
+    changes = "; ".join(
+        f"{name}: {json.dumps(said)}"
+        for name, change in assembled.case.arrays.items()
+        if (said := change.model_dump(include=told, exclude_defaults=True, by_alias=True))
+    )
+    dtype = f", {assembled.placed.dtype}" if assembled.placed.dtype else ""
+    return f"input {number} ({dims}{dtype}{'; ' + changes if changes else ''})"
+
+
+def _raised(outcome: StepOutcome) -> str:
+    """What a call raised, in words."""
+    failure = outcome.failure
+    return f"it raises {failure.type}: {failure.message}" if failure else f"it {outcome.state}"
 
 
 def _answer(outcome: StepOutcome, form: Form) -> Answer | None:

@@ -154,7 +154,7 @@ class _Phase:
     def is_right(self, step: int, outcome: StepOutcome, print_: Fingerprint) -> bool:
         """Whether an outcome is the right one as far as rounding lets one tell."""
         right = self.right[step]
-        if outcome.state == right.state and outcome.value == right.value:
+        if outcome.state == right.state == "returned" and outcome.value == right.value:
             return True
         return same(print_, self.right_prints[step], SAME * self.tolerances[step])
 
@@ -354,18 +354,31 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
         others = by_step.get(step, [])
 
         def run(*arguments: Any) -> Any:
-            answer = right(*arguments)
+            # As they were before the right step, which may change what it is given to work on.
+            given = [_own(argument) for argument in arguments]
+            answer, refused = None, None
+            try:
+                answer = right(*arguments)
+            except Exception as error:
+                # What is to be raised; a mistake may go on here, or raise something else.
+                refused = error
             for number, function in others:
                 at = number, current[0]
                 if table.touched[at] and table.noticed[at]:
                     continue
+                own = [_own(argument) for argument in given]
                 try:
-                    other = function(*arguments)
-                except Exception:
-                    table.touched[at] = table.noticed[at] = True
+                    other = function(*own)
+                except Exception as error:
+                    if _words_of(error) != _words_of(refused):
+                        table.touched[at] = table.noticed[at] = True
                     continue
+                if refused is not None or not all(map(_kept, own, given)):
+                    table.touched[at] = table.noticed[at] = True
                 table.touched[at] |= not _equal(other, answer, 0.0)
                 table.noticed[at] |= not _equal(other, answer, UNNOTICED)
+            if refused is not None:
+                raise refused
             return answer
 
         return run
@@ -383,6 +396,32 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
             table.noticed[:, number] = table.noticed[:, placed]
     table.touched[:, table.silent] = False
     table.noticed[:, table.silent] = False
+
+
+def _words_of(error: Exception | None) -> tuple[str, ...]:
+    """What can be told of an exception from outside: the names of its classes, and its message."""
+    return (*(base.__name__ for base in type(error).__mro__), str(error))
+
+
+def _own(argument: Any) -> Any:
+    """Lists and dictionaries of its own, so that what a mistake does to them is no matter to others.
+
+    Arrays stay the same ones: those of a call can't be written to.
+    """
+    if type(argument) is list:
+        return [_own(item) for item in argument]
+    if type(argument) is dict:
+        return {key: _own(item) for key, item in argument.items()}
+    return argument
+
+
+def _kept(one: Any, other: Any) -> bool:
+    """Whether lists and dictionaries hold what their copies hold."""
+    if type(one) is list and type(other) is list:
+        return len(one) == len(other) and all(map(_kept, one, other))
+    if type(one) is dict and type(other) is dict:
+        return one.keys() == other.keys() and all(_kept(one[key], other[key]) for key in one)
+    return one is other or (type(one) is type(other) and isinstance(one, int | float | str) and one == other)
 
 
 def _equal(one: Any, other: Any, tolerance: float) -> bool:

@@ -96,7 +96,7 @@ def diagnose(pack: Pack, outcomes: Outcomes, failed: Collection[str] = ()) -> li
     named = {one.id for finding in findings for one in finding.mistakes}
     if findings:
         effects = [e for e in effects if e not in blurred]
-    elif not effects:
+    elif not effects and not _lacking(pack, outcomes, failed):
         findings = _by_checks(pack, failed)
     return findings + [e for e in effects if named.isdisjoint(one.id for one in e.mistakes)]
 
@@ -108,6 +108,16 @@ def _by_checks(pack: Pack, failed: Collection[str]) -> list[Finding]:
     if len(alike) > MOST:
         return []
     return [Finding((one,), len(wanted), len(wanted), told_by="checks") for one in alike]
+
+
+def _lacking(pack: Pack, outcomes: Outcomes, failed: Collection[str]) -> bool:
+    """Whether a case fails by the message of the right exception alone, which few that fail it do."""
+    return any(
+        as_asked(case, outcomes[case.visibility][step])
+        for case in pack.cases
+        if case.id in failed and case.visibility in outcomes
+        for step in case.steps
+    )
 
 
 def _unasked(pack: Pack, outcomes: Outcomes) -> Iterator[StepOutcome]:

@@ -119,6 +119,13 @@ _ORDER = "Python looks a name up when it gets to that line, so a file with a wro
 
 # Pages of what is told of by what a case asks for: an exception, or an answer that is no array.
 ASKED: Mapping[str, Page] = {
+    "not_mentioned": Page(
+        "The right exception is raised, but its message does not have what the statement asks for.",
+        "The message is all that a reader of a log gets to see: which value was wrong, and what is allowed.",
+        'raise ValueError("out of range")',
+        "Put the values into the message, with an f-string for instance: "
+        'raise ValueError(f"rate is {rate}, expected less than 1").',
+    ),
     "not_raised": Page(
         "A call with an argument that is not allowed returns as if nothing were wrong.",
         "The statement names the exception for it. Whoever calls your function learns of the mistake only by "
@@ -149,6 +156,7 @@ ASKED: Mapping[str, Page] = {
     ),
 }
 CAUSES: Mapping[str, str] = {
+    "not_mentioned": "The message of the exception lacks something",
     "not_raised": "An exception is missing",
     "other_exception": "Another exception is raised",
     "wrong_sizes": "A part of the answer has another size",

@@ -137,7 +137,8 @@ def judge(context: Context, execution: Execution) -> Result:
         result, left = _with_diagnosis(pack, result, execution)
     except Exception as error:
         result = undiagnosed(result, error)
-    hinted = _with_hints(result, left, _causes(pack, execution)[1])
+    raising = {case.id for case in pack.cases if case.check == "raises"}
+    hinted = _with_hints(result, left, _causes(pack, execution)[1], raising)
     cases = _with_details(context, execution, hinted, changed)
     if context.prints:
         cases = tuple([_with_prints(pack, case, execution) for case in cases])
@@ -228,7 +229,8 @@ def _causes(pack: Pack, execution: Execution) -> tuple[dict[str, str], frozenset
             ended = next((o for o in gave if o.state != "returned" and not as_asked(case, o)), None)
             cause = call_cause(ended) if ended is not None else ""
             if case.check == "raises" and not cause:
-                cause = "not_raised" if ended is None else "other_exception"
+                said = any(as_asked(case, outcome) for outcome in gave)
+                cause = "not_mentioned" if said else "not_raised" if ended is None else "other_exception"
             if cause:
                 found[case.id] = cause
                 if ended is not None and says_all(ended):
@@ -322,7 +324,9 @@ def _judge_cases(
     return tuple(results)
 
 
-def _with_hints(result: Result, left: Collection[str], exact: Collection[str]) -> Result:
+def _with_hints(
+    result: Result, left: Collection[str], exact: Collection[str], raising: Collection[str] = ()
+) -> Result:
     """The result with those hints alone that can help.
 
     A hint tells the usual mistake of its clause. Where it is known that the mistake belongs to another, where
@@ -333,18 +337,20 @@ def _with_hints(result: Result, left: Collection[str], exact: Collection[str]) -
         result: The record.
         left: Ids of cases that the mistakes which are known leave open.
         exact: Ids of cases in which an exception says all.
+        raising: Ids of cases that ask for an exception: an answer of another kind is what they tell.
     """
     failed = [c for c in result.cases if c.failed]
+    mute = {c.id for c in failed if c.verdict in NOT_COMPARED and c.id not in raising}
     told = bool(result.diagnoses) and (bool(left) or not result.undiagnosed)
     clauses = result.diagnosed_clauses() if told else ()
-    several = len({c.clause for c in failed if c.verdict in NOT_COMPARED}) > 2
+    several = len({c.clause for c in failed if c.id in mute}) > 2
 
     def helps(case: CaseResult) -> bool:
         if case.id in exact:
             return False
         if clauses:
             return case.clause in clauses or case.id in left
-        return not (several and case.verdict in NOT_COMPARED)
+        return not (several and case.id in mute)
 
     cases = [c if not c.hint or helps(c) else _changed(c, hint="") for c in result.cases]
     return replace(result, cases=tuple(cases)) if failed else result

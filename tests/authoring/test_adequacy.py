@@ -17,6 +17,7 @@ from authoring import stepped
 from grader.authoring.adequacy import (
     Suite,
     Trial,
+    agreement_of,
     fate_of,
     indistinguishable,
     smallest_set,
@@ -352,6 +353,41 @@ def test_an_input_is_told_so_that_it_can_be_made_a_case(samples: Samples) -> Non
     words = [s.words for s in samples]
     assert words[0].startswith("input 1 (N=")
     assert any("factor=" in w and '"scale"' in w for w in words)
+
+
+def refuse(*arguments: Any) -> Any:
+    raise ArithmeticError(f"{len(arguments)} are too many")
+
+
+@pytest.mark.parametrize(
+    ("other", "refused"),
+    [
+        (refuse, ""),
+        (right_answer, "it returned, not ArithmeticError: 3 are too many"),
+        (
+            lambda *arguments: refuse(*arguments, 0),
+            "it raises ArithmeticError: 4 are too many, not ArithmeticError: 3 are too many",
+        ),
+    ],
+)
+def test_a_call_that_always_raises_is_held_to_what_it_raises(
+    tmp_path: Path, other: Any, refused: str
+) -> None:
+    write_exercise(tmp_path)
+    source = load_source(tmp_path)
+    runs = HonestRuns(source.reference_folder, source.exercise)
+    agreement = Samples(source.exercise, refuse, runs).agreement(other)
+    assert (agreement.same, agreement.refused) == (not refused, refused)
+    assert bool(agreement.where) == bool(refused)
+    assert agreement.inputs > 0
+
+
+def test_of_several_calls_one_that_raises_says_most(samples: Samples) -> None:
+    """An error inside of rounding in another call does not hide it."""
+    entries = {"one": refuse, "other": lambda *arguments: right_answer(*arguments) * (1 + 1e-9)}
+    fate, figures = fate_of(Trial("x"), agreement_of(entries, {"one": samples, "other": samples}))
+    assert fate == "open_hole"
+    assert figures.startswith("it raises ArithmeticError")
 
 
 # --- mutants ----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +112,90 @@ def test_a_mistake_shows_only_where_it_touches_something(stepped: Pack) -> None:
     for prints in stepped.known.phases.values():
         shows = (prints.index != 0) & (prints.index != UNSTABLE)
         assert not (shows & ~prints.touched).any()
+
+
+@dataclass(frozen=True)
+class ListSteps:
+    look: Any = lambda items: len(items)
+    add_up: Any = sum
+
+
+def of_list(steps: ListSteps, arguments: Any, dtype: str = "float64") -> float:
+    steps.look(arguments[0])
+    return float(steps.add_up(arguments[0]))
+
+
+PAGE = """{}
+
+What it does:
+    One thing.
+Why it is wrong:
+    It is another.
+How it looks:
+    x
+What to write instead:
+    y
+"""
+
+
+def test_what_a_mistake_does_to_a_list_is_its_own_affair() -> None:
+    """It shows, and the mistakes of later steps meet the list as it was given."""
+    library = Misconceptions()
+
+    def emptied(items: list[int]) -> int:
+        count = len(items)
+        items.clear()
+        return count
+
+    def negated(items: list[int]) -> int:
+        return -sum(items)
+
+    for step, wrong in (("look", emptied), ("add_up", negated)):
+        wrong.__doc__ = PAGE.format(step)
+        library.add(clause="sum", step=step)(wrong)
+    builder = PhaseBuilder()
+    builder.add_call((ArrayArgument(np.array([1, 2]), as_list=True),))
+    phases = {"public": PhaseCalls(builder.finish(), [1e-6], [0], [])}
+    prints = fingerprint_known(StepModel(ListSteps(), of_list), library, phases, {"": ("items",)}).phases
+    answers = [kept(prints["public"], row_of(prints["public"], n, 0))[1][0] for n in (0, 1)]
+    (right,) = kept(prints["public"], 0)[1][:1]
+    assert answers == [0, -right]
+    assert prints["public"].touched.all()
+
+
+def test_where_an_exception_is_asked_for_what_mistakes_do_there_is_kept() -> None:
+    """One goes on, one raises another exception; a third raises what is asked for, and is right."""
+
+    def look(items: list[int]) -> None:
+        if not items:
+            raise ValueError("nothing")
+
+    def goes_on(items: list[int]) -> None:
+        return None
+
+    def raises_another(items: list[int]) -> None:
+        if not items:
+            raise TypeError("nothing")
+
+    def says_it_otherwise(items: list[int]) -> None:
+        if not items:
+            raise ValueError("an empty list")
+
+    library = Misconceptions()
+    for wrong in (goes_on, raises_another, says_it_otherwise):
+        wrong.__doc__ = PAGE.format(wrong.__name__)
+        library.add(clause="sum", step="look")(wrong)
+    builder = PhaseBuilder()
+    for items in ([1, 2], []):
+        builder.add_call((ArrayArgument(np.array(items, np.int64), as_list=True),))
+    phases = {"public": PhaseCalls(builder.finish(), [1e-6, 1e-6], [0, 1], [])}
+    model = StepModel(ListSteps(look=look), of_list)
+    known = fingerprint_known(model, library, phases, {"": ("items",)}, ["TypeError", "ValueError"])
+    prints = known.phases["public"]
+    assert not prints.index[:, 0].any()
+    kinds = [kept(prints, row_of(prints, number, 1))[0] for number in range(3)]
+    assert kinds == ["scalar float", "raised TypeError", "raised ValueError"]
+    assert prints.index[2, 1] == 0
 
 
 def test_small_ones_are_no_mistakes_to_be_told(stepped: Pack) -> None:

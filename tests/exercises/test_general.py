@@ -203,3 +203,19 @@ def test_a_live_module_is_checked() -> None:
     assert "At the rate" in str(found) or "at_the_rate" in str(found)
     with pytest.raises(GraderError, match="give the module that defines them"):
         grader.check(module.totals, exercise=NAME, root=ROOT)
+
+
+def test_a_message_that_lacks_a_value_is_told_as_such(tmp_path: Path) -> None:
+    record = checked(submission(tmp_path, 'f"the rate is {rate}"', '"bad value"'))
+    assert verdicts(record) == {"bad_rate": "raised"}
+    told = {diagnosis["title"] for diagnosis in record["diagnoses"]}
+    assert told == {"The message of the exception lacks something"}
+
+
+def test_a_hint_about_an_exception_stays_where_much_else_gives_no_answer(tmp_path: Path) -> None:
+    """Hints of values lead astray where nothing is returned; that of an exception is about just that."""
+    path = submission(tmp_path, "if not 0 < rate < 1:", "if rate < 0:")
+    path.write_text(f"{path.read_text('utf-8')}\ntotals = Urn.draw = lambda *arguments: 'no'\n", "utf-8")
+    record = checked(path)
+    assert {case["clause"] for case in record["cases"] if case["verdict"] != "passed"} >= {"sums", "errors"}
+    assert {c["id"]: c["hint"] for c in record["cases"]}["bad_rate"] == "1.5 is no probability."
