@@ -9,6 +9,7 @@ import inspect
 import traceback
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from grader.exercise.calls import (
     PlacedArgument,
     PlacedArray,
+    PlacedCall,
     PlacedMapping,
     Step,
     placed_arrays,
@@ -93,6 +95,9 @@ def rehearse(
             else:
                 arguments = [_argument(a, memory) for a in step]
                 outcome, answer = _call(function_for(entry, step.call), arguments, whole)
+                changed = _changed_containers(step, arguments, memory)
+                if changed:
+                    outcome = replace(outcome, reshaped=changed)
                 if outcome.state == "returned":
                     answers[number] = answer
                 outcomes.append(outcome)
@@ -101,6 +106,18 @@ def rehearse(
     return [
         _with_overwritten(outcome, step, memory, block) for outcome, step in zip(outcomes, plan, strict=True)
     ]
+
+
+def _changed_containers(step: PlacedCall, arguments: Sequence[Any], memory: bytearray) -> frozenset[int]:
+    """Numbers of the lists and dictionaries that hold something else than before the call."""
+    changed = set()
+    for number, (placed, now) in enumerate(zip(step, arguments, strict=True)):
+        if isinstance(placed, PlacedMapping):
+            if not isinstance(now, dict) or list(now) != [key for key, _ in placed.items]:
+                changed.add(number)
+        elif isinstance(now, list) and now != plain(unplaced(placed, memoryview(memory))):
+            changed.add(number)
+    return frozenset(changed)
 
 
 def prepare(step: Step, block: bytes) -> list[Any]:
@@ -205,11 +222,8 @@ def _with_overwritten(outcome: StepOutcome, step: Step, memory: bytearray, block
     ]
     if not changed:
         return outcome
-    return StepOutcome(
-        outcome.state,
-        value=outcome.value,
-        failure=outcome.failure,
-        aliased=outcome.aliased,
+    return replace(
+        outcome,
         overwritten=frozenset(changed),
         after=tuple(
             (number, as_value(np.array(_argument(step[number], memory))))

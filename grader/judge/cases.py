@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.answers import Refusal, read_answer
 from grader.judge.compare import compare
@@ -77,7 +78,12 @@ def judge_case(
         return _compare(case, answers[0], pack.expected(case))
     if case.check == "finite":
         return _finite(answers[0])
-    evidence = Evidence(case, outcomes, answers, pack.parameters(case), changed_elsewhere, structured)
+    placed = pack.plans[case.visibility][case.steps[0]]
+    given = placed if not isinstance(placed, int) else ()
+    containers = [number for number, argument in enumerate(given) if not isinstance(argument, PlacedArray)]
+    evidence = Evidence(
+        case, outcomes, answers, pack.parameters(case), changed_elsewhere, structured, containers
+    )
     return RELATIONS[case.check](evidence)
 
 

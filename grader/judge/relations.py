@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,7 @@ class Evidence:
         parameters: Names of the arguments.
         changed_elsewhere: For each argument whether another call changed it, and in which visibility.
         structured: The same answers with their parts, where they are no arrays.
+        containers: Numbers of the arguments that are lists or dictionaries.
     """
 
     case: PackCase
@@ -57,6 +58,7 @@ class Evidence:
     parameters: Sequence[str]
     changed_elsewhere: Mapping[str, str]
     structured: Sequence[Structured] = ()
+    containers: Collection[int] = ()
 
     def side(self, number: int) -> Array | None:
         """An answer, or the part and the rows of it that the case asks about; None where it has no such part.
@@ -194,7 +196,8 @@ def inputs_unchanged(e: Evidence) -> Judgement:
     if number in own.overwritten:
         return Judgement("input_mutated", f"The call changed values of {name}; work on a copy.")
     if number in own.reshaped:
-        return Judgement("input_mutated", f"The call changed the shape or dtype of {name}; work on a copy.")
+        what = name if number in e.containers else f"the shape or dtype of {name}"
+        return Judgement("input_mutated", f"The call changed {what}; work on a copy.")
     if name in e.changed_elsewhere:
         which = "a hidden check" if e.changed_elsewhere[name] == "hidden" else "another check"
         return Judgement("input_mutated", f"In {which} the call changed {name}; work on a copy.")

@@ -11,7 +11,14 @@ from support.known import row_scale
 from support.small import MUTATES, RIGHT, WRONG
 
 from grader.batch.runner import Runner
-from grader.exercise.calls import ArrayArgument, PhaseBuilder, PlacedArray, read_plan
+from grader.exercise.calls import (
+    ArrayArgument,
+    MappingArgument,
+    PhaseBuilder,
+    PlacedArray,
+    PlainArgument,
+    read_plan,
+)
 from grader.exercise.memory import limited_memory
 from grader.exercise.pack import Pack
 from grader.exercise.rehearsal import as_value, call, prepare, rehearse
@@ -213,3 +220,30 @@ def test_a_child_leaves_the_same(stepped: Pack, monkeypatch: pytest.MonkeyPatch,
         assert [(o.state, o.value, o.overwritten, o.aliased) for o in mine] == [
             (o.state, o.value, o.overwritten, o.aliased) for o in theirs
         ]
+
+
+def test_lists_and_dictionaries_that_are_changed_are_seen() -> None:
+    builder = PhaseBuilder()
+    given = [
+        ArrayArgument(np.arange(3.0), as_list=True),
+        MappingArgument((("a", ArrayArgument(np.ones(2))),)),
+        PlainArgument([1, 2]),
+    ]
+    builder.add_call(given)
+    block = builder.finish()
+
+    def seen(function: Any) -> tuple[set[int], set[int]]:
+        (outcome,) = rehearse(function, block, read_plan(block))
+        return set(outcome.reshaped), set(outcome.overwritten)
+
+    def grows(numbers: list[float], items: dict[str, Any], plain: list[int]) -> None:
+        numbers.append(1.0)
+        items["b"] = 2
+
+    def overwrites(numbers: list[float], items: dict[str, Any], plain: list[int]) -> None:
+        plain.reverse()
+        items["a"] += 1
+
+    assert seen(lambda *given: None) == (set(), set())
+    assert seen(grows) == ({0, 1}, set())
+    assert seen(overwrites) == ({2}, {1})
