@@ -148,7 +148,7 @@ def train(
                 m.mul_(0.9).add_(p.grad, alpha=0.1)
                 v.mul_(0.999).add_(p.grad**2, alpha=0.001)
                 p -= lr * (m / (1 - 0.9**step)) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
-        losses.append(float(value))
+        losses.append(value.item())
         if on_step is not None:
             on_step(step, losses[-1])
     return losses
