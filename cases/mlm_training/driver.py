@@ -111,7 +111,7 @@ def predictions(submission, scores, ids, positions):
 
 
 def tensor(array):
-    return torch.from_numpy(array)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 def generator(rng):

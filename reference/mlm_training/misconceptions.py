@@ -44,22 +44,6 @@ def ids_from_zero(found: Any) -> Any:
     return {character: at for at, character in enumerate(found)}
 
 
-@MISCONCEPTIONS.add(clause="vocabulary", step="characters")
-def without_spaces(text: Any) -> Any:
-    """Spaces are left out
-
-    What it does:
-        Only what is no white space gets an id.
-    Why it is wrong:
-        A space is a character of the text; without an id it can't be encoded.
-    How it looks:
-        sorted(set(text.replace(" ", "")))
-    What to write instead:
-        sorted(set(text))
-    """
-    return sorted(set("".join(text.split())))
-
-
 @MISCONCEPTIONS.add(clause="encoding", step="look_up")
 def unknown_is_mask(text: Any, vocab: Any) -> Any:
     """Unknown characters become [MASK]
@@ -74,25 +58,6 @@ def unknown_is_mask(text: Any, vocab: Any) -> Any:
         vocab[c]
     """
     return torch.tensor([vocab.get(character, 0) for character in text], dtype=torch.int64)
-
-
-@MISCONCEPTIONS.add(clause="encoding", step="look_up")
-def own_vocabulary(text: Any, vocab: Any) -> Any:
-    """The vocabulary is made from the text
-
-    What it does:
-        Ids are those of the text's own characters.
-    Why it is wrong:
-        A vocabulary is made once, of all the data. Another text has other characters.
-    How it looks:
-        encode(text, build_vocab(text))
-    What to write instead:
-        [vocab[c] for c in text]
-    """
-    own = {c: n for n, c in enumerate(sorted(set(text)), start=1)}
-    if not set(text) <= set(vocab):
-        raise KeyError(text)
-    return torch.tensor([own[character] for character in text], dtype=torch.int64)
 
 
 @MISCONCEPTIONS.add(clause="encoding", step="look_up")
@@ -125,22 +90,6 @@ def shuffled_tokens(data: Any, starts: Any, seq_len: Any) -> Any:
         data[start : start + seq_len]
     """
     return torch.stack([data[(start * (1 + torch.arange(seq_len)) * 7) % len(data)] for start in starts])
-
-
-@MISCONCEPTIONS.add(clause="windows", step="cut")
-def windows_backwards(data: Any, starts: Any, seq_len: Any) -> Any:
-    """Windows run backwards
-
-    What it does:
-        The tokens of a window come in reverse.
-    Why it is wrong:
-        A window is a piece of the data as it stands.
-    How it looks:
-        data[s : s + seq_len].flip(0)
-    What to write instead:
-        data[s : s + seq_len]
-    """
-    return torch.stack([data[start : start + seq_len].flip(0) for start in starts])
 
 
 @MISCONCEPTIONS.add(clause="starts", step="count_starts")
@@ -246,25 +195,6 @@ def at_least_one(windows: Any, mask_prob: Any, generator: Any) -> Any:
     return selected
 
 
-@MISCONCEPTIONS.add(clause="selection", step="select")
-def first_never(windows: Any, mask_prob: Any, generator: Any) -> Any:
-    """The first position is never selected
-
-    What it does:
-        The first position of a window is taken for a special token.
-    Why it is wrong:
-        There are no special tokens; every position is selected at the same rate.
-    How it looks:
-        selected[:, 0] = False
-    What to write instead:
-        torch.rand(shape) < mask_prob, as it is
-    """
-    selected = torch.rand(windows.shape, generator=generator) < mask_prob
-    if windows.shape[1] > 1:
-        selected[:, 0] = selected[:, 1] & False if mask_prob < 1 else True
-    return selected
-
-
 @MISCONCEPTIONS.add(clause="hiding", step="hide")
 def nothing_hidden(windows: Any, selected: Any) -> Any:
     """The inputs show the tokens
@@ -296,22 +226,6 @@ def some_kept(windows: Any, selected: Any) -> Any:
     """
     hidden = selected & (torch.arange(selected.numel()).reshape(selected.shape) % 5 != 0)
     return windows.masked_fill(hidden, 0)
-
-
-@MISCONCEPTIONS.add(clause="hiding", step="hide")
-def others_hidden(windows: Any, selected: Any) -> Any:
-    """The other positions are hidden
-
-    What it does:
-        [MASK] stands where nothing is selected.
-    Why it is wrong:
-        The model should see what surrounds a hidden token.
-    How it looks:
-        torch.where(selected, windows, 0)
-    What to write instead:
-        torch.where(selected, 0, windows)
-    """
-    return windows.masked_fill(~selected, 0)
 
 
 @MISCONCEPTIONS.add(clause="labels", step="label")
@@ -360,24 +274,6 @@ def labels_shifted(windows: Any, selected: Any) -> Any:
         labels = windows where selected
     """
     return windows.roll(-1, 1).masked_fill(~selected, -100)
-
-
-@MISCONCEPTIONS.add(clause="labels")
-def labels_after_hiding() -> Any:
-    """Labels are taken after hiding
-
-    What it does:
-        The labels are read from the inputs in which the tokens are hidden already: they are all 0.
-    Why it is wrong:
-        What was hidden is lost. Keep a copy of the windows.
-    How it looks:
-        windows[selected] = 0
-        labels[selected] = windows[selected]
-    What to write instead:
-        labels[selected] = windows[selected]
-        inputs[selected] = 0
-    """
-    return {"label": lambda windows, selected: torch.where(selected, 0, -100)}
 
 
 @MISCONCEPTIONS.add(clause="generator", step="select", stateful=True)
@@ -431,23 +327,6 @@ def nothing_checked(data: Any, seq_len: Any, mask_prob: Any) -> Any:
         raise ValueError(f"mask_prob is {mask_prob}")
     """
     return None
-
-
-@MISCONCEPTIONS.add(clause="batch_errors", step="check_batch")
-def only_length_checked(data: Any, seq_len: Any, mask_prob: Any) -> Any:
-    """mask_prob is not checked
-
-    What it does:
-        Only the length of the data is looked at.
-    Why it is wrong:
-        A probability outside 0 to 1 is a mistake of the caller.
-    How it looks:
-        if len(data) < seq_len: raise ValueError
-    What to write instead:
-        if not 0 <= mask_prob <= 1: raise ValueError, too
-    """
-    if len(data) < seq_len:
-        raise ValueError("short")
 
 
 @MISCONCEPTIONS.add(clause="loss_selected")
@@ -556,22 +435,6 @@ def softmax_missing(logits: Any, labels: Any) -> Any:
 
 
 @MISCONCEPTIONS.add(clause="loss_value", step="token_losses")
-def probability_instead(logits: Any, labels: Any) -> Any:
-    """The logarithm is left out
-
-    What it does:
-        The loss is 1 - probability of the label.
-    Why it is wrong:
-        Cross-entropy is the negative logarithm of the probability.
-    How it looks:
-        1 - probs.gather(1, labels[:, None])
-    What to write instead:
-        -log_probs.gather(1, labels[:, None])
-    """
-    return 1 - logits.softmax(1).gather(1, labels[:, None])
-
-
-@MISCONCEPTIONS.add(clause="loss_value", step="token_losses")
 def log_of_softmax(logits: Any, labels: Any) -> Any:
     """The logarithm of a softmax that is 0
 
@@ -654,7 +517,7 @@ def causal_mask(encoder: Any, x: Any) -> Any:
     return encoder(x, mask=mask)
 
 
-@MISCONCEPTIONS.add(clause="bidirectional", step="mix")
+@MISCONCEPTIONS.add(clause="learning", step="mix")
 def no_context(encoder: Any, x: Any) -> Any:
     """Positions do not read each other
 
@@ -687,23 +550,6 @@ def attention_over_the_batch(encoder: Any, x: Any) -> Any:
     return encoder(x.transpose(0, 1)).transpose(0, 1)
 
 
-@MISCONCEPTIONS.add(clause="examples", step="mix")
-def shared_mean(encoder: Any, x: Any) -> Any:
-    """Normalized over the batch
-
-    What it does:
-        The mean over the batch is subtracted.
-    Why it is wrong:
-        What an example gives then hangs on the others.
-    How it looks:
-        x - x.mean(0)
-    What to write instead:
-        nn.LayerNorm over the features
-    """
-    mixed = encoder(x)
-    return mixed - 0.5 * mixed.mean(0, keepdim=True)
-
-
 @MISCONCEPTIONS.add(clause="evaluation", step="mix", stateful=True)
 def dropout_always(encoder: Any, x: Any) -> Any:
     """Dropout that never stops
@@ -734,22 +580,6 @@ def mode_left(model: Any) -> Any:
         model.train()
     """
     return None
-
-
-@MISCONCEPTIONS.add(clause="mode", step="begin")
-def evaluation_mode_set(model: Any) -> Any:
-    """Training in evaluation mode
-
-    What it does:
-        model.eval() is called before the loop.
-    Why it is wrong:
-        Dropout and its like belong to training.
-    How it looks:
-        model.eval()
-    What to write instead:
-        model.train()
-    """
-    model.eval()
 
 
 @MISCONCEPTIONS.add(clause="gradients", step="clear")
@@ -863,22 +693,6 @@ def rate_ignored(model: Any, lr: Any) -> Any:
     return torch.optim.AdamW(model.parameters())
 
 
-@MISCONCEPTIONS.add(clause="history", step="record")
-def tensors_kept(losses: Any, loss: Any) -> Any:
-    """Sums instead of single losses
-
-    What it does:
-        Each entry is the mean of the losses so far.
-    Why it is wrong:
-        The list holds the loss of each step.
-    How it looks:
-        running / (step + 1)
-    What to write instead:
-        loss.item()
-    """
-    losses.append((sum(losses) + loss.item()) / (len(losses) + 1) * 0.9)
-
-
 @MISCONCEPTIONS.add(clause="history", step="tell")
 def told_from_zero(on_step: Any, losses: Any) -> Any:
     """Steps are told from 0 on
@@ -910,23 +724,6 @@ def never_told(on_step: Any, losses: Any) -> Any:
         if on_step is not None: on_step(step + 1, loss)
     """
     return None
-
-
-@MISCONCEPTIONS.add(clause="learning", step="mix")
-def little_capacity(encoder: Any, x: Any) -> Any:
-    """The layers' output is thrown away
-
-    What it does:
-        The head reads a constant, whatever the tokens are.
-    Why it is wrong:
-        A prediction that does not hang on the surroundings can't be better than the tokens' frequencies.
-    How it looks:
-        self.head(self.bias.expand(...))
-    What to write instead:
-        self.head(x)
-    """
-    mixed = encoder(x)
-    return mixed * 0.02 + x * 0.02
 
 
 @MISCONCEPTIONS.add(clause="prediction_input", step="quiet")
@@ -1016,23 +813,6 @@ def normalized_again(chances: Any) -> Any:
 
 
 @MISCONCEPTIONS.add(clause="prediction_top", step="best")
-def smallest_first(chances: Any) -> Any:
-    """The smallest come first
-
-    What it does:
-        Predictions are sorted upwards.
-    Why it is wrong:
-        The most probable token comes first.
-    How it looks:
-        torch.sort(probs)[:5]
-    What to write instead:
-        torch.topk(probs, 5)
-    """
-    ordered = chances.sort()
-    return ordered.indices[-5:].tolist(), ordered.values[-5:].tolist()
-
-
-@MISCONCEPTIONS.add(clause="prediction_top", step="best")
 def always_five(chances: Any) -> Any:
     """topk(5) of fewer tokens
 
@@ -1047,22 +827,6 @@ def always_five(chances: Any) -> Any:
     """
     best = chances.topk(5)
     return best.indices.tolist(), best.values.tolist()
-
-
-@MISCONCEPTIONS.add(clause="prediction_top", step="name_of")
-def names_shifted(vocab: Any, token: Any) -> Any:
-    """Ids are taken for places in the alphabet
-
-    What it does:
-        The id is looked up among the characters counted from 0.
-    Why it is wrong:
-        Ids of characters begin at 1: every name is that of the next character.
-    How it looks:
-        list(vocab)[id]
-    What to write instead:
-        {i: c for c, i in vocab.items()}[id]
-    """
-    return [*vocab, "[MASK]"][token]
 
 
 @MISCONCEPTIONS.add(clause="prediction_top", step="name_of")

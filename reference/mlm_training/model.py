@@ -63,7 +63,7 @@ def count_starts(data: Any, seq_len: int) -> int:
 
 def cut(data: Any, starts: Any, seq_len: int) -> Any:
     """(B, T) windows of the data."""
-    return torch.stack([data[start : start + seq_len] for start in starts])
+    return data.unfold(0, seq_len, 1)[starts]
 
 
 def select(windows: Any, mask_prob: float, generator: Any) -> Any:

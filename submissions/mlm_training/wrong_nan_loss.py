@@ -79,6 +79,6 @@ def predict_masked(model, text, positions, vocab):
     for p in positions:
         probs = torch.softmax(logits[p], dim=-1)
         top = torch.topk(probs, min(5, len(probs)))
-        pairs = [(names[i], v) for i, v in zip(top.indices.tolist(), top.values.tolist())]
+        pairs = [(names[i], v) for i, v in zip(top.indices.tolist(), top.values.tolist(), strict=True)]
         found.append({"position": p, "original": text[p], "top_predictions": pairs})
     return found
