@@ -69,7 +69,7 @@ def masked_loss(logits: Any, labels: Any) -> Any:
     return total / count if count else total
 
 
-class TinyMLM(nn.Module):
+class TinyMLM(nn.Module):  # type: ignore[misc]
     """Attention from matrices before a feed-forward part; sines and cosines for the positions."""
 
     def __init__(self, vocab_size: int, d_model: int, n_heads: int, n_layers: int, max_len: int) -> None:
@@ -170,7 +170,7 @@ def predict_masked(model: Any, text: str, positions: Any, vocab: dict[str, int])
     for at in positions:
         powers = [math.exp(score - max(rows[at])) for score in rows[at].tolist()]
         left = dict(enumerate(power / math.fsum(powers) for power in powers))
-        best = []
+        best: list[tuple[str, float]] = []
         while left and len(best) < 5:
             token = max(left, key=lambda one: left[one])
             best.append((letters[token], left.pop(token)))

@@ -102,7 +102,7 @@ def average(losses: Any) -> Any:
 # --- model --------------------------------------------------------------------------------------
 
 
-class Network(nn.Module):
+class Network(nn.Module):  # type: ignore[misc]
     """Token and position embeddings, encoder layers, a layer to the vocabulary: (B, T) ids to (B, T, V)."""
 
     def __init__(
