@@ -550,6 +550,23 @@ def attention_over_the_batch(encoder: Any, x: Any) -> Any:
     return encoder(x.transpose(0, 1)).transpose(0, 1)
 
 
+@MISCONCEPTIONS.add(clause="examples", step="mix")
+def shared_mean(encoder: Any, x: Any) -> Any:
+    """Normalized over the batch
+
+    What it does:
+        The mean over the batch is subtracted.
+    Why it is wrong:
+        What an example gives then hangs on the others.
+    How it looks:
+        x - x.mean(0)
+    What to write instead:
+        nn.LayerNorm over the features
+    """
+    mixed = encoder(x)
+    return mixed - 0.5 * mixed.mean(0, keepdim=True)
+
+
 @MISCONCEPTIONS.add(clause="evaluation", step="mix", stateful=True)
 def dropout_always(encoder: Any, x: Any) -> Any:
     """Dropout that never stops
@@ -564,6 +581,40 @@ def dropout_always(encoder: Any, x: Any) -> Any:
         F.dropout(x, 0.1, self.training), or nn.Dropout
     """
     return nn.functional.dropout(encoder(x), 0.1, True)
+
+
+@MISCONCEPTIONS.add(clause="steps", step="next_batch")
+def one_batch_for_all(make: Any, last: Any) -> Any:
+    """One batch for all steps
+
+    What it does:
+        The batch is made once, before the loop.
+    Why it is wrong:
+        The model learns those few hidden tokens by heart and nothing else of the data.
+    How it looks:
+        inputs, labels = get_mlm_batch(...)
+    What to write instead:
+        for step in range(steps):
+            inputs, labels = get_mlm_batch(...)
+    """
+    return make() if last is None else last
+
+
+@MISCONCEPTIONS.add(clause="logits_shape", step="embed")
+def positions_begin_again(tokens: Any, places: Any, ids: Any) -> Any:
+    """Positions begin again after max_len
+
+    What it does:
+        Position max_len gets the row of position 0.
+    Why it is wrong:
+        A sequence that is too long goes through in silence, and two of its places look the same.
+    How it looks:
+        self.pos_emb(torch.arange(T) % max_len)
+    What to write instead:
+        self.pos_emb(torch.arange(T)), which raises IndexError
+    """
+    at = torch.arange(ids.shape[1]) % places.num_embeddings
+    return tokens(ids) + places(at)
 
 
 @MISCONCEPTIONS.add(clause="mode", step="begin")

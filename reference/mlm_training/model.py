@@ -144,6 +144,11 @@ def optimizer_for(model: Any, lr: float) -> Any:
     return torch.optim.AdamW(model.parameters(), lr=lr)
 
 
+def next_batch(make: Callable[[], Any], last: Any) -> Any:
+    """The batch of a step; ``last`` is that of the step before, None in the first."""
+    return make()
+
+
 def clear(optimizer: Any) -> None:
     """Forget the gradients of the step before."""
     optimizer.zero_grad()
@@ -216,6 +221,7 @@ class Steps:
     mix: Callable[..., Any] = mix
     begin: Callable[..., Any] = begin
     optimizer_for: Callable[..., Any] = optimizer_for
+    next_batch: Callable[..., Any] = next_batch
     clear: Callable[..., Any] = clear
     improve: Callable[..., Any] = improve
     record: Callable[..., Any] = record
@@ -268,9 +274,14 @@ def solution(steps: Any) -> SimpleNamespace:
         steps.begin(model)
         optimizer = steps.optimizer_for(model, lr)
         losses: list[float] = []
+        batch: Any = None
+
+        def make() -> Any:
+            return get_mlm_batch(data, batch_size, seq_len, mask_prob, generator)
+
         for _ in range(number_of_steps):
-            inputs, labels = get_mlm_batch(data, batch_size, seq_len, mask_prob, generator)
-            loss = masked_loss(model(inputs), labels)
+            batch = steps.next_batch(make, batch)
+            loss = masked_loss(model(batch[0]), batch[1])
             steps.clear(optimizer)
             steps.improve(optimizer, loss)
             steps.record(losses, loss)
