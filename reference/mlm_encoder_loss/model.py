@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .steps import Array, Context, Steps
+from .steps import MATRICES, Array, Context, Steps
 
 STEPS = Steps()
 
@@ -35,7 +35,7 @@ def normalize(steps: Steps, c: Context, x: Array) -> Array:
 
 def run_layer(steps: Steps, c: Context, x: Array) -> Array:
     """(N, T, D): one post-normalized layer."""
-    w = {name: stack[c.layer] for name, stack in c.weights.items() if name.startswith("w_")}
+    w = {name: c.weights[name][c.layer] for name in MATRICES}
     source = steps.attention_input(c, x)
     query = steps.split_heads(c, steps.project_query(c, source, w["w_q"]))
     key = steps.split_heads(c, steps.project_key(c, source, w["w_k"]))
@@ -65,11 +65,10 @@ def run_encode_batch(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike 
     """(N, T, D) hidden states as the driver hands them on: zeros for finite rows at padding."""
     c = context(steps, arguments, dtype)
     hidden = encode(steps, c)
-    free = ~c.valid
-    if not free.any() or hidden.shape[:2] != free.shape:
+    if c.valid.all():
         return hidden
-    free &= np.isfinite(hidden).all(axis=-1)
-    return np.where(free[..., None], hidden.dtype.type(0), hidden)
+    # NaN and infinity times 0 are NaN: they are not free.
+    return np.where(c.valid[..., None], hidden, hidden * 0)
 
 
 def run_masked_loss(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:

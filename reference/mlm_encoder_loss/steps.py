@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+MATRICES = ("w_q", "w_k", "w_v", "w_o", "w_in", "w_out")
 EPSILON = 1e-5
 GELU_CUBIC = 0.044715
 GELU_SCALE = math.sqrt(2.0 / math.pi)
@@ -283,7 +284,8 @@ def perplexity(loss: float) -> float:
 
 def count_tokens(token_counts: Array) -> int:
     """The number of tokens in all batches."""
-    return int(token_counts.sum())
+    total: int = token_counts.sum()
+    return total
 
 
 @dataclass(frozen=True)

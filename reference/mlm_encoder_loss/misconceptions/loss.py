@@ -414,21 +414,21 @@ def dropout_left_on() -> Changes:
     """Dropout is left on
 
     What it does:
-        A tenth of the features is set to zero at random, and the others are scaled up.
+        A tenth of what attention gives is set to zero at random, and the rest is scaled up.
     Why it is wrong:
         This model has no dropout. The same call has to give the same answer.
     How it looks:
-        x = x * (rng.random(x.shape) > 0.1) / 0.9
+        x = layer_norm(x + attention(x) * (rng.random(x.shape) > 0.1) / 0.9)
     What to write instead:
-        x = token_embed[token_ids] + pos_embed[:T]
+        x = layer_norm(x + attention(x))
     """
     rng = np.random.default_rng(0)
 
-    def begin(c: Context, x: Array) -> Array:
-        kept: Array = x * (rng.random(x.shape) > 0.1).astype(x.dtype) / x.dtype.type(0.9)
-        return kept
+    def add(c: Context, x: Array, attended: Array) -> Array:
+        kept = (rng.random(x.shape) > 0.1).astype(x.dtype) / x.dtype.type(0.9)
+        return np.asarray(x + attended * kept)
 
-    return {"begin": begin}
+    return {"add_attention": add}
 
 
 @MISCONCEPTIONS.add(clause="repeatable", stateful=True)
