@@ -167,7 +167,8 @@ def run_gradients(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = n
             forward(steps, weights | {name: weights[name] + side}, tokens, segments, loaded)
             for side in (moves, -moves)
         )
-        gradients[part] = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)
+        slope = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)
+        gradients[part] = steps.signal(slope)
     return {"words": gradients["words"].reshape(-1, 8), "query_bias": gradients["query_bias"]}
 
 
@@ -191,7 +192,7 @@ def run_loss_gradient(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike
             run_masked_loss(steps, (moved, positions, original)) for moved in (logits + move, logits - move)
         )
         gradient[at] = (after - before) / (2 * STEP)
-    return gradient.reshape(logits.shape)
+    return steps.signal(gradient.reshape(logits.shape))
 
 
 def run_parameter_shapes(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:

@@ -274,6 +274,14 @@ def average(losses: Array, count: int) -> Array:
     return losses.mean()
 
 
+# --- gradients --------------------------------------------------------------------------------
+
+
+def signal(gradient: Array) -> Array:
+    """The gradient as it arrives at what learns."""
+    return gradient
+
+
 # --- names and shapes -------------------------------------------------------------------------
 
 
@@ -331,3 +339,4 @@ class Steps:
     log_normalizer: Callable[..., Any] = log_normalizer
     target_logits: Callable[..., Any] = target_logits
     average: Callable[..., Any] = average
+    signal: Callable[..., Any] = signal

@@ -315,3 +315,22 @@ def epsilon_outside_root(centered: Array, var: Array) -> Array:
         (x - mean) / torch.sqrt(var + 1e-5), or nn.LayerNorm(8)
     """
     return centered / (np.sqrt(var) + centered.dtype.type(1e-5))
+
+
+@MISCONCEPTIONS.add(clause="examples")
+def norm_over_batch() -> dict[str, Any]:
+    """Mean and variance of the whole batch
+
+    What it does:
+        A normalization takes mean and variance over the examples as well as the features.
+    Why it is wrong:
+        What an example gives must not depend on the others in the batch.
+    How it looks:
+        x.mean(dim=(0, 2), keepdim=True)
+    What to write instead:
+        nn.LayerNorm(8)
+    """
+    return {
+        "center": lambda x: x - x.mean(axis=(-3, -1), keepdims=True),
+        "variance": lambda centered: (centered * centered).mean(axis=(-3, -1), keepdims=True),
+    }

@@ -306,3 +306,62 @@ def small_constant_inside() -> dict[str, Any]:
         return kept["normalizer"] + np.log(probability + probability.dtype.type(1e-12))
 
     return {"log_normalizer": log_normalizer, "target_logits": target_logits}
+
+
+@MISCONCEPTIONS.add(clause="learning", step="signal")
+def detached(gradient: Array) -> Array:
+    """The gradient is cut off
+
+    What it does:
+        An answer is detached, or taken through numpy, item() or no_grad.
+    Why it is wrong:
+        Nothing is learned from a loss whose gradient does not arrive.
+    How it looks:
+        F.cross_entropy(rows, tokens).detach()
+    What to write instead:
+        F.cross_entropy(rows, tokens)
+    """
+    return np.zeros_like(gradient)
+
+
+@MISCONCEPTIONS.add(clause="inputs", step="targets")
+def original_overwritten(original: Array, positions: Array) -> Array:
+    """Labels are written into original
+
+    What it does:
+        The array with the original tokens is used for the labels, and -100 is written into it.
+    Why it is wrong:
+        The caller still needs the original tokens.
+    How it looks:
+        labels = original
+        labels[:, others] = -100
+    What to write instead:
+        labels = torch.full_like(original, -100)
+        labels[:, positions] = original[:, positions]
+    """
+    chosen = original[:, positions]
+    original[:, np.setdiff1d(np.arange(6), positions)] = -100
+    return chosen
+
+
+@MISCONCEPTIONS.add(clause="repeatable", stateful=True)
+def losses_pile_up() -> dict[str, Any]:
+    """Losses of earlier calls count as well
+
+    What it does:
+        The losses are collected in a list that is never emptied, and its mean is returned.
+    Why it is wrong:
+        Each call has a loss of its own.
+    How it looks:
+        losses.append(F.cross_entropy(rows, tokens))
+        return torch.stack(losses).mean()
+    What to write instead:
+        return F.cross_entropy(rows, tokens)
+    """
+    kept: list[Array] = []
+
+    def average(losses: Array, count: int) -> Array:
+        kept.append(losses.mean())
+        return np.mean(kept, dtype=losses.dtype)
+
+    return {"average": average}
