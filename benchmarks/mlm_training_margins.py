@@ -2,8 +2,8 @@
 
     python benchmarks/mlm_training_margins.py [SEEDS]
 
-Each row is a way to train or a model, right or wrong, on the case that trains a TinyMLM; the columns are the least
-and the largest loss at hidden positions after training, and the least accuracy.
+Each row is a way to train or a model, right or wrong, on the case that trains a TinyMLM; the columns are the
+least and the largest loss at hidden positions after training, and the least accuracy.
 """
 
 from __future__ import annotations

@@ -284,10 +284,13 @@ def test_where_nothing_can_be_drawn_there_is_one_input(tmp_path: Path) -> None:
     assert not samples.agreement(lambda x: x).same
 
 
-def test_a_call_that_always_raises_has_no_inputs_to_compare(tmp_path: Path) -> None:
+def test_a_call_that_always_raises_is_held_to_what_it_raises(tmp_path: Path) -> None:
     samples = one_number(tmp_path, lambda x: {}[x])
     assert list(samples) == []
-    assert samples.agreement(lambda x: x) == Agreement(0, True)
+    assert samples.agreement(lambda x: dict()[x]).same  # noqa: C408
+    for other in (lambda x: x, lambda x: [][0], lambda x: {}["y"]):
+        agreement = samples.agreement(other)
+        assert not agreement.same and agreement.refused
 
 
 def test_an_equal_function_is_equivalent(samples: Samples) -> None:
