@@ -284,7 +284,7 @@ def test_where_nothing_can_be_drawn_there_is_one_input(tmp_path: Path) -> None:
     assert not samples.agreement(lambda x: x).same
 
 
-def test_a_call_that_always_raises_is_held_to_what_it_raises(tmp_path: Path) -> None:
+def test_a_call_without_sizes_that_always_raises_is_held_to_that(tmp_path: Path) -> None:
     samples = one_number(tmp_path, lambda x: {}[x])
     assert list(samples) == []
     assert samples.agreement(lambda x: dict()[x]).same  # noqa: C408
