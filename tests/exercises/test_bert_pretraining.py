@@ -29,7 +29,9 @@ LABELS = """    labels = torch.full_like(original, -100)
     return F.cross_entropy(logits.transpose(1, 2), labels)
 """
 PACK = "torch.cat([words.reshape(len(tokens), 96), pair], dim=1)"
-SUM = "self.word_embeddings(tokens) + self.position_embeddings(places) + self.segment_embeddings(segments)"
+SUM = """self.word_embeddings(tokens)
+            + self.position_embeddings(places)
+            + self.segment_embeddings(segments)"""
 TIE = "        self.mlm_decoder.weight = self.word_embeddings.weight\n"
 BLOCK = """        x = self.attention_norm(x + self.attention(x))
         return self.output_norm(x + self.down(F.gelu(self.up(x))))
@@ -118,7 +120,6 @@ class Attention""",
 """,
         )
     ),
-    "the loss of shape (1,)": changed((LABELS, LABELS.replace("labels)\n", "labels).reshape(1)\n"))),
     "nll of log_softmax": changed(
         (
             "F.cross_entropy(logits.transpose(1, 2), labels)",
