@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -82,7 +83,9 @@ def freeze(
         frozen = with_times(frozen, None if anew else source.frozen, time_reference(source, batches))
     if model is None or not any(hangs_on_chance(exercise, p.case.call) for p in source.cases(batches)):
         return frozen
-    return replace(frozen, patterns=_patterns(source, frozen, model, misconceptions, progress))
+    return replace(
+        frozen, patterns=_patterns(source, frozen, model, misconceptions, measurer.longest, progress)
+    )
 
 
 def _patterns(
@@ -90,10 +93,12 @@ def _patterns(
     frozen: Frozen,
     model: StepModel,
     misconceptions: Misconceptions,
+    longest: float,
     progress: Callable[[str], None],
 ) -> dict[str, tuple[str, ...]]:
     """The cases that fail with each known mistake: where answers hang on chance, nothing else tells it."""
     suite = Suite(packs.loads(build_pack(source, frozen)))
+    suite.give(longest)
     patterns: dict[str, tuple[str, ...]] = {}
     for one in misconceptions:
         if not one.small:
@@ -112,6 +117,8 @@ class _Measurer:
     ) -> None:
         self.source = source
         self.entries = entries
+        # Processor time of the reference on the case on which it takes longest.
+        self.longest = 0.0
         self.runs = runs
         self.progress = progress
 
@@ -120,7 +127,9 @@ class _Measurer:
         self.progress(placed.case.id)
         exercise = self.source.exercise
         assembled = assemble(exercise, placed)
+        begin = time.process_time()
         answers = [right.answer for right in call_reference(self.entries, assembled, exercise)]
+        self.longest = max(self.longest, time.process_time() - begin)
         runs = self.runs[exercise.call_named(placed.case.call)]
         return measure_case(runs, assembled, answers, chance=hangs_on_chance(exercise, placed.case.call))
 

@@ -181,6 +181,7 @@ class Validator:
         self.progress("reference and cross-check")
         for placed in self.placed.values():
             self._reference(placed)
+        suite.give(max(self.seconds.values(), default=0.0))
         time_limits = self._time_limits(fast=fast)
         self.progress("trivial answers")
         self._trivial(suite)

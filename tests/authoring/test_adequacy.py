@@ -15,6 +15,7 @@ from support.small import MODEL, load_source, right_answer, small_pack, write_ex
 
 from authoring import stepped
 from grader.authoring.adequacy import (
+    TIMES,
     Suite,
     Trial,
     agreement_of,
@@ -454,3 +455,11 @@ def test_the_library_of_the_stepped_exercise_is_killed_where_its_clause_is(tmp_p
     assert [str(w) for w in validation.weaknesses] == []
     assert "row_alone" in validation.matrix.killed["running_mean"]
     assert validation.matrix.killed["in_place"] == ("x_kept",)
+
+
+def test_a_suite_gives_slow_references_room(pack: Pack) -> None:
+    suite = Suite(pack, seconds=2.0)
+    suite.give(0.1)
+    assert suite.seconds == 2.0
+    suite.give(3.0)
+    assert suite.seconds == TIMES * 3.0
