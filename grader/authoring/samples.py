@@ -24,6 +24,7 @@ from grader.exercise.answers import Answer, answer_of
 from grader.exercise.arrays import RecipeError, Stream
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.calls import PhaseBuilder, Step, read_plan
+from grader.exercise.checks import Raises
 from grader.exercise.expressions import ExpressionError, evaluate
 from grader.exercise.forms import Form
 from grader.exercise.models import Case, Exercise
@@ -101,6 +102,7 @@ class Samples:
         runs: The exercise's honest runs, which measure an input's rounding noise.
         count: How many inputs.
         loose: Names of arguments that get unusual values or dtypes too, as cases give them such.
+        classes: Names of the exceptions that cases ask for, where they ask for no message.
     """
 
     def __init__(
@@ -111,8 +113,10 @@ class Samples:
         *,
         count: int = COUNT,
         loose: Collection[str] = (),
+        classes: Collection[str] = (),
     ) -> None:
         self._loose = loose
+        self._classes = frozenset(classes)
         self._exercise = exercise
         self._reference = reference
         self._runs = runs
@@ -193,11 +197,18 @@ class Samples:
         for block, plan, cases, wanted in self._refusals:
             for case, outcome, right in zip(cases, rehearse(entry, block, plan), wanted, strict=True):
                 compared += 1
-                if _raised(outcome) != _raised(right):
+                if _raised(outcome) != _raised(right) and not self._asked_alone(outcome, right):
                     said = f"{_raised(outcome)}, not {_raised(right).removeprefix('it raises ')}"
                     where = _words(compared, case)
                     return Agreement(compared, False, where=where, refused=said)
         return Agreement(compared, True)
+
+    def _asked_alone(self, *outcomes: StepOutcome) -> bool:
+        """Whether all raise a class that cases ask for, where none asks for anything in its message."""
+        return bool(self._classes) and all(
+            o.failure is not None and not self._classes.isdisjoint((o.failure.type, *o.failure.bases))
+            for o in outcomes
+        )
 
     def _refused(self, sample: Sample, outcome: StepOutcome) -> Answer | str:
         """The answer, or what is wrong with it beside its values."""
@@ -301,6 +312,18 @@ def _drawn(exercise: Exercise, loose: Collection[str]) -> Iterator[AssembledCase
             failures += 1
             if failures > COUNT:
                 return
+
+
+def classes_asked(source: ExerciseSource, call: str) -> frozenset[str]:
+    """Names of the exceptions that cases of a call ask for; none where some case asks for a message too."""
+    asked = [
+        entry.spec.check
+        for entry in source.entries
+        if isinstance(entry.spec.check, Raises) and source.exercise.call_named(entry.spec.call) == call
+    ]
+    if any(check.mentions for check in asked):
+        return frozenset()
+    return frozenset(name for check in asked for name in check.types)
 
 
 def loose_arguments(source: ExerciseSource, call: str) -> frozenset[str]:

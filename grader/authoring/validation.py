@@ -29,7 +29,7 @@ from grader.authoring.mutants import Mutants
 from grader.authoring.power import look_at_test
 from grader.authoring.rebuild import Rebuild
 from grader.authoring.samples import COUNT as SAMPLES
-from grader.authoring.samples import Samples, loose_arguments
+from grader.authoring.samples import Samples, classes_asked, loose_arguments
 from grader.authoring.secrecy import revealed
 from grader.authoring.time_limits import figures, tight
 from grader.authoring.timing import LEAST_ROUNDS, time_reference
@@ -138,6 +138,7 @@ class Validator:
                 self.runs[name],
                 count=count,
                 loose=loose_arguments(self.source, name),
+                classes=classes_asked(self.source, name),
             )
             for name, entry in self.entries.items()
         }

@@ -386,6 +386,22 @@ def test_a_call_that_always_raises_is_held_to_what_it_raises(
     assert agreement.inputs > 0
 
 
+def test_where_cases_ask_for_the_class_alone_the_message_says_nothing(tmp_path: Path) -> None:
+    write_exercise(tmp_path)
+    source = load_source(tmp_path)
+    runs = HonestRuns(source.reference_folder, source.exercise)
+    samples = Samples(source.exercise, refuse, runs, classes={"ArithmeticError"})
+
+    def otherwise(*arguments: Any) -> Any:
+        raise ZeroDivisionError("for another reason")
+
+    def elsewhere(*arguments: Any) -> Any:
+        raise KeyError("x")
+
+    assert samples.agreement(otherwise).same
+    assert not samples.agreement(elsewhere).same
+
+
 def test_of_several_calls_one_that_raises_says_most(samples: Samples) -> None:
     """An error inside of rounding in another call does not hide it."""
     entries = {"one": refuse, "other": lambda *arguments: right_answer(*arguments) * (1 + 1e-9)}
