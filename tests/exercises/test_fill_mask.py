@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from grader.authoring.demo import demonstration_of
-from grader.authoring.validation import Validator
 from grader.batch.asking import asked_of
 from grader.batch.runner import Runner
 from grader.exercise.cached import cached_pack
@@ -417,9 +416,3 @@ def test_the_readme_names_every_case_and_no_other(source: ExerciseSource) -> Non
     assert ids - batches - named == set()
     assert all(f"`{batch}_NN`" in " ".join(rows) for batch in batches)
     assert set(source.exercise.clauses) <= named
-
-
-@pytest.mark.slow
-def test_it_is_sound(source: ExerciseSource) -> None:
-    validation = Validator(source).run()
-    assert [str(weakness) for weakness in validation.weaknesses] == []
