@@ -31,6 +31,31 @@ def sentinel_for_all(c: Context, chosen: Array) -> tuple[Array, Array]:
     return chosen, np.zeros(c.shape, bool)
 
 
+@REPLACING.add(clause="forced", step="draw_kinds")
+def forced_never_replaced(c: Context, chosen: Array) -> tuple[Array, Array]:
+    """Forced positions are never replaced
+
+    What it does:
+        The numbers that chose the positions also say what replaces them. Those of forced positions are at or above
+        the rate, so that they keep their tokens.
+    Why it is wrong:
+        What replaces a forced position is drawn as for any other: with prob_sentinel it becomes the sentinel.
+    How it looks:
+        draws = rng.random((N, T))
+        chosen = (draws < rate) & valid
+        use_sentinel = chosen & (draws < rate * policy.prob_sentinel)
+    What to write instead:
+        draws = rng.random((N, T))  # once more, after positions are forced
+        use_sentinel = chosen & (draws < policy.prob_sentinel)
+    """
+    rows = np.flatnonzero(c.lengths)
+    last = np.zeros(c.shape, bool)
+    last[rows, c.lengths[rows] - 1] = True
+    if np.array_equal(chosen, last):
+        return np.zeros(c.shape, bool), np.zeros(c.shape, bool)
+    return RIGHT.draw_kinds(c, chosen)
+
+
 @REPLACING.add(clause="split", step="draw_kinds")
 def nothing_left(c: Context, chosen: Array) -> tuple[Array, Array]:
     """Nothing is left unchanged
