@@ -36,8 +36,8 @@ def forced_never_replaced(c: Context, chosen: Array) -> tuple[Array, Array]:
     """Forced positions are never replaced
 
     What it does:
-        The numbers that chose the positions also say what replaces them. Those of forced positions are at or above
-        the rate, so that they keep their tokens.
+        The numbers that chose the positions also say what replaces them. Those of forced positions are at or
+        above the rate, so that they keep their tokens.
     Why it is wrong:
         What replaces a forced position is drawn as for any other: with prob_sentinel it becomes the sentinel.
     How it looks:
