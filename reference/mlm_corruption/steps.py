@@ -38,6 +38,7 @@ class Context:
         policy: The policy.
         rng: numpy's generator.
         valid: (N, T) booleans, True at real positions; known after `find_valid`.
+        nothing_drawn: Whether positions are forced, as none was drawn; known after `choose_each`.
     """
 
     token_ids: Array
@@ -47,6 +48,7 @@ class Context:
     policy: Policy
     rng: np.random.Generator
     valid: Array = field(default_factory=lambda: np.zeros(0, bool))
+    nothing_drawn: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -48,10 +48,7 @@ def forced_never_replaced(c: Context, chosen: Array) -> tuple[Array, Array]:
         draws = rng.random((N, T))  # once more, after positions are forced
         use_sentinel = chosen & (draws < policy.prob_sentinel)
     """
-    rows = np.flatnonzero(c.lengths)
-    last = np.zeros(c.shape, bool)
-    last[rows, c.lengths[rows] - 1] = True
-    if np.array_equal(chosen, last):
+    if c.nothing_drawn:
         return np.zeros(c.shape, bool), np.zeros(c.shape, bool)
     return RIGHT.draw_kinds(c, chosen)
 
