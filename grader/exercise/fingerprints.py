@@ -113,8 +113,20 @@ def _of_container(value: Container) -> Fingerprint:
     forms: list[str] = []
     parts: list[NDArray[np.float64]] = []
 
+    def put(array: NDArray[Any], at: str) -> None:
+        if "float" in array.dtype.name:
+            forms.append(f"{at}={array.shape} {FLOATS}")
+            parts.append(np.asarray(array, np.float64).ravel())
+        else:
+            digest = hashlib.sha256(array.astype(np.complex128).tobytes())
+            forms.append(f"{at}={array.shape} {digest.hexdigest()[:16]}")
+
     def walk(item: Value, at: str) -> None:
         match item:
+            case Container(kind="list" | "tuple") if (table := _table(item)) is not None:
+                # A list of arrays and a list of lists with the same numbers are one mistake.
+                forms.append(f"{at}={item.kind} {table.shape}")
+                put(table, at)
             case Container(kind="dict"):
                 forms.append(f"{at}=dict {len(item.items)}")
                 for key, inner in sorted(item.items, key=lambda pair: repr(pair[0])):
@@ -130,12 +142,7 @@ def _of_container(value: Container) -> Fingerprint:
                     # An empty array of a shape that numpy refuses to make.
                     forms.append(f"{at}=unreadable")
                     return
-                if "float" in item.dtype:
-                    forms.append(f"{at}={item.shape} {FLOATS}")
-                    parts.append(np.asarray(array, np.float64).ravel())
-                else:
-                    digest = hashlib.sha256(array.astype(np.complex128).tobytes())
-                    forms.append(f"{at}={item.shape} {digest.hexdigest()[:16]}")
+                put(array, at)
             case PlainValue(kind="float"):
                 forms.append(f"{at}=() {FLOATS}")
                 parts.append(np.array([item.value], np.float64))
@@ -147,6 +154,33 @@ def _of_container(value: Container) -> Fingerprint:
     numbers = of_array(vector)
     digest = hashlib.sha256("\n".join(forms).encode()).hexdigest()[:16]
     return Fingerprint(f"{value.kind} {digest}{_marks(numbers.kind)}", numbers.values, numbers.scale)
+
+
+def _table(value: Value) -> NDArray[Any] | None:
+    """Lists, tuples and arrays within each other as one array; None where they are none of one type."""
+    match value:
+        case Container(kind="list" | "tuple", items=items) if items:
+            rows = [_table(item) for item in items]
+            first = rows[0]
+            if first is None:
+                return None
+            same = [row for row in rows if row is not None and _alike(row, first)]
+            return np.array(same) if len(same) == len(rows) else None
+        case PlainValue(kind="float"):
+            return np.array(value.value, np.float64)
+        case PlainValue(kind="int") if abs(value.value) < 2**53:
+            return np.array(value.value, np.int64)
+        case ArrayValue() if value.data is not None and value.dtype.startswith(("float", "int", "uint")):
+            try:
+                array = value.array()
+            except ValueError:
+                return None
+            return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+    return None
+
+
+def _alike(row: NDArray[Any], first: NDArray[Any]) -> bool:
+    return row.shape == first.shape and row.dtype == first.dtype
 
 
 def _plain(value: Value) -> str:

@@ -295,6 +295,22 @@ def test_a_list_and_a_tuple_of_the_same_are_two_kinds() -> None:
     assert len(set(kinds)) == len(kinds)
 
 
+@given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=3, max_side=4), elements=numbers))
+def test_rows_are_the_same_whether_they_are_lists_or_arrays(array: np.ndarray) -> None:
+    of_lists, of_arrays, of_tuples = (
+        fingerprint(StepOutcome("returned", value=as_value(value)))
+        for value in (array.tolist(), list(array), [tuple(row) for row in array.tolist()])
+    )
+    assert of_lists.kind == of_arrays.kind == of_tuples.kind
+    assert of_lists.values.tolist() == of_arrays.values.tolist() == of_tuples.values.tolist()
+
+
+def test_rows_of_other_numbers_types_and_lengths_are_other_kinds() -> None:
+    rows = [[[1, 2], [3, 4]], [[1, 2], [3, 5]], [[1.0, 2.0], [3.0, 4.0]], [[1, 2], [3]], [[1, 2, 3, 4]]]
+    kinds = {fingerprint(StepOutcome("returned", value=as_value(value))).kind for value in rows}
+    assert len(kinds) == len(rows)
+
+
 def test_whole_numbers_of_numpy_and_of_python_are_the_same() -> None:
     assert fingerprint(returned([np.int64(3), np.bool_(True)])).kind == fingerprint(returned([3, True])).kind
     assert fingerprint(returned(np.int64(3))).kind == fingerprint(returned(3)).kind
