@@ -323,6 +323,31 @@ def test_no_exception_harms_the_one_who_describes_it(server: ForkServer, name: s
     assert returned.state == "returned"
 
 
+DISGUISED = {
+    "a_class_of_that_name": "class ValueError(Exception): pass\nE = ValueError\n",
+    "made_by_type": "E = type('ValueError', (BaseException,), {})\n",
+    "renamed": "class E(Exception): pass\nE.__name__ = 'ValueError'\n",
+    "below_one": "class ValueError(Exception): pass\nclass E(ValueError): pass\n",
+    "module_is_no_text": "E = type('ValueError', (Exception,), {'__module__': 5})\n",
+    "put_into_builtins": "import builtins\nclass ValueError(Exception): pass\n"
+    "builtins.ValueError = ValueError\nE = ValueError\n",
+}
+
+
+@pytest.mark.parametrize("name", DISGUISED)
+def test_a_class_with_the_name_of_a_built_in_exception_is_not_that_one(server: ForkServer, name: str) -> None:
+    failure = only_step(run(server, DISGUISED[name] + "def f(x): raise E('no')\n")).failure
+    assert failure is not None and "ValueError" not in (failure.type, *failure.bases)
+    assert any(told.endswith(".ValueError") for told in (failure.type, *failure.bases))
+
+
+def test_a_class_that_derives_from_the_built_in_one_of_its_name_is_one(server: ForkServer) -> None:
+    source = "class ValueError(ValueError): pass\ndef f(x): raise ValueError('no')\n"
+    failure = only_step(run(server, source)).failure
+    assert failure is not None and failure.type == "solution.ValueError"
+    assert failure.bases == ("ValueError", "Exception", "BaseException", "object")
+
+
 def test_a_text_of_50_mb_is_cut(server: ForkServer) -> None:
     failure = only_step(run(server, "def f(x): raise ValueError('a' * (50 << 20))")).failure
     assert failure is not None and failure.message == "a" * 2000 + "…"

@@ -1,5 +1,6 @@
 """Exceptions as plain data."""
 
+import builtins
 from typing import Any
 
 MAX_MESSAGE = 2_000
@@ -9,6 +10,12 @@ _type = type
 _isinstance = isinstance
 _mro: Any = type.__dict__["__mro__"].__get__
 _traceback: Any = BaseException.__dict__["__traceback__"].__get__
+# By their own names; as they are before student code runs.
+_BUILTIN = {
+    kind.__name__: kind
+    for kind in vars(builtins).values()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+}
 
 
 def describe(error: BaseException, filename: str) -> dict[str, Any]:
@@ -38,7 +45,14 @@ def describe(error: BaseException, filename: str) -> dict[str, Any]:
 
 def _name(kind: type) -> str:
     name: Any = _type.__dict__["__name__"].__get__(kind)
-    return name[:100] if _isinstance(name, str) else "Exception"
+    if not _isinstance(name, str):
+        return "Exception"
+    own = _BUILTIN.get(name)
+    if own is None or kind is own:
+        return name[:100]
+    # A class that only goes by the name of a built-in one: `except` of that name elsewhere does not catch it.
+    module: Any = _type.__dict__["__module__"].__get__(kind)
+    return f"{module if _type(module) is str else 'other'}.{name}"[:100]
 
 
 def _frames(error: BaseException, filename: str) -> list[list[Any]]:
