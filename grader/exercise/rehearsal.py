@@ -53,8 +53,17 @@ def as_value(answer: Any) -> Value:
         return ArrayValue("tensor", array.dtype.name, array.shape, np.ascontiguousarray(array).tobytes())
     if answer is None:
         return PlainValue("none")
-    if isinstance(answer, bool | int | float | complex | str):
-        return PlainValue(type(answer).__name__, answer)
+    # As in a child, what is of a derived class counts by what it holds.
+    plain: Mapping[type, Callable[[Any], Any]] = {
+        bool: bool,
+        int: int,
+        float: float,
+        complex: complex,
+        str: str.__str__,
+    }
+    for kind, made in plain.items():
+        if isinstance(answer, kind):
+            return PlainValue(kind.__name__, made(answer))
     return PlainValue("object", type(answer).__name__)
 
 

@@ -262,7 +262,11 @@ class _Reader:
             raise UnfitError("wrong_type", _said(path, value, words(form)))
         found: dict[str | int, Value] = {}
         for key, item in value.items:
-            found[_key(key, form, path)] = item
+            plain = _key(key, form, path)
+            if plain in found:
+                # Keys that Python tells apart, tensors for one, may be the same number.
+                raise UnfitError("wrong_type", f"{_where(path)} has the key {plain!r} more than once.")
+            found[plain] = item
         if isinstance(form.items, dict):
             missing = [key for key in form.items if key not in found]
             extra = [key for key in found if key not in form.items]
@@ -295,7 +299,9 @@ def _key(key: Value, form: Form, path: Path) -> str | int:
     if form.keys != "integer" and isinstance(item, str):
         return item
     wanted = "whole numbers" if form.keys == "integer" else "texts"
-    raise UnfitError("wrong_type", f"{_where(path)} has the key {item!r}; expected {wanted} as keys.")
+    single = item is not None or key == PlainValue("none")
+    told = f"the key {item!r}" if single else f"{describe_value(key)} as a key"
+    raise UnfitError("wrong_type", f"{_where(path)} has {told}; expected {wanted} as keys.")
 
 
 def _values_of(value: ArrayValue, path: Path, wanted: str) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -247,3 +248,23 @@ def test_lists_and_dictionaries_that_are_changed_are_seen() -> None:
     assert seen(lambda *given: None) == (set(), set())
     assert seen(grows) == ({0, 1}, set())
     assert seen(overwrites) == ({2}, {1})
+
+
+def test_what_derives_from_a_class_of_pythons_own_counts_by_what_it_holds() -> None:
+    class Id(int):
+        pass
+
+    class Word(str):
+        __slots__ = ()
+
+    given = [Id(3), Word("a"), True, 2.5, OrderedDict(a=Id(1))]
+    values = as_value(given)
+    assert isinstance(values, Container)
+    expected = [
+        PlainValue("int", 3),
+        PlainValue("str", "a"),
+        PlainValue("bool", True),
+        PlainValue("float", 2.5),
+    ]
+    assert list(values.items[:4]) == expected
+    assert values.items[4] == Container("dict", ((PlainValue("str", "a"), PlainValue("int", 1)),))

@@ -314,6 +314,24 @@ def test_keys_of_another_kind_are_told() -> None:
         assert error.verdict == "wrong_type" and "whole numbers" in error.message
 
 
+def test_keys_that_are_told_apart_but_are_the_same_number_are_refused() -> None:
+    table = form(container="dict", keys="integer", values=NUMBER)
+    one, other = ArrayValue("tensor", "int64", (), np.int64(3).tobytes()), PlainValue("int", 3)
+    for pair in ((one, other), (other, one), (one, one)):
+        held = tuple((key, PlainValue("float", float(n))) for n, key in enumerate(pair))
+        with pytest.raises(UnfitError) as caught:
+            flatten(Container("dict", held), table)
+        assert caught.value.message == "The answer has the key 3 more than once."
+
+
+def test_a_key_that_is_no_single_value_is_told_for_what_it_is() -> None:
+    table = form(container="dict", keys="text", values=NUMBER)
+    held = ((PlainValue("object", "bytes"), PlainValue("float", 1.0)),)
+    with pytest.raises(UnfitError) as caught:
+        flatten(Container("dict", held), table)
+    assert caught.value.message == "The answer has a bytes object as a key; expected texts as keys."
+
+
 FORGED: list[tuple[Any, Form]] = [
     (ArrayValue("array", "float64", (2**62, 0, 2**62), b""), form(shape=["A", "B", "C"])),
     (

@@ -267,6 +267,61 @@ def test_an_object_that_lies_about_its_class_is_an_object(server: ForkServer) ->
     assert only_step(run(server, source)).value == PlainValue("object", "solution.Liar")
 
 
+DERIVED = """
+import collections, enum
+class Evil:
+    def __init__(self, *a): pass
+    def fails(self, *a, **k): raise SystemExit
+    __iter__ = __len__ = __getitem__ = __str__ = __repr__ = __int__ = __index__ = __float__ = fails
+    items = keys = values = copy = hex = encode = bit_length = fails
+    __eq__ = lambda self, other: True
+    __hash__ = lambda self: 1
+class D(Evil, dict): pass
+class L(Evil, list): pass
+class T(Evil, tuple): pass
+class S(Evil, str): pass
+class I(Evil, int): pass
+class F(Evil, float): pass
+d, l = D(), L()
+dict.update(d, {"a": 1}), list.extend(l, [1, 2])
+more = collections.defaultdict(list)
+more["a"].append(1)
+"""
+ONE, TWO, TEXT = PlainValue("int", 1), PlainValue("int", 2), PlainValue("str", "a")
+HELD = {
+    "defaultdict": ("more", Container("dict", ((TEXT, Container("list", (ONE,))),))),
+    "ordered": ("collections.OrderedDict(a=1)", Container("dict", ((TEXT, ONE),))),
+    "counter": ("collections.Counter('a')", Container("dict", ((TEXT, ONE),))),
+    "dict": ("d", Container("dict", ((TEXT, ONE),))),
+    "list": ("l", Container("list", (ONE, TWO))),
+    "tuple": ("T((1, 2))", Container("tuple", (ONE, TWO))),
+    "named_tuple": ("collections.namedtuple('P', 'x y')(1, 2)", Container("tuple", (ONE, TWO))),
+    "str": ("S('a')", TEXT),
+    "int": ("I(2)", TWO),
+    "int_enum": ("enum.IntEnum('E', 'a b').b", TWO),
+    "float": ("F(2.5)", PlainValue("float", 2.5)),
+    "inside": ("[I(1), {S('a'): F(-0.0)}]", None),
+    "huge": ("I(1 << 2000)", PlainValue("object", "int of more than 1024 bits")),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_derives_from_a_class_of_pythons_own_counts_by_what_it_holds(
+    server: ForkServer, name: str
+) -> None:
+    made, expected = HELD[name]
+    outcome = only_step(run(server, f"{DERIVED}\ndef f(x): return {made}\n"))
+    assert outcome.state == "returned", outcome
+    if expected is None:
+        expected = Container("list", (ONE, Container("dict", ((TEXT, PlainValue("float", -0.0)),))))
+    assert outcome.value == expected
+
+
+def test_an_answer_of_a_derived_class_has_an_end(server: ForkServer) -> None:
+    source = "class L(list): pass\nown = L([1])\nown.append(own)\ndef f(x): return own\n"
+    assert only_step(run(server, source)).state == "returned"
+
+
 # --- exceptions -------------------------------------------------------------------------------
 
 
@@ -327,6 +382,9 @@ DISGUISED = {
     "a_class_of_that_name": "class ValueError(Exception): pass\nE = ValueError\n",
     "made_by_type": "E = type('ValueError', (BaseException,), {})\n",
     "renamed": "class E(Exception): pass\nE.__name__ = 'ValueError'\n",
+    "renamed_by_a_text_with_a_hash": "class S(str):\n"
+    "    __hash__ = __getitem__ = __eq__ = lambda *a: 1 / 0\n"
+    "class E(Exception): pass\nE.__name__ = S('ValueError')\n",
     "below_one": "class ValueError(Exception): pass\nclass E(ValueError): pass\n",
     "module_is_no_text": "E = type('ValueError', (Exception,), {'__module__': 5})\n",
     "put_into_builtins": "import builtins\nclass ValueError(Exception): pass\n"

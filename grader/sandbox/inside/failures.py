@@ -9,6 +9,7 @@ MAX_FRAMES = 20
 _type = type
 _isinstance = isinstance
 _mro: Any = type.__dict__["__mro__"].__get__
+_text = str.__str__
 _traceback: Any = BaseException.__dict__["__traceback__"].__get__
 # By their own names; as they are before student code runs.
 _BUILTIN = {
@@ -47,9 +48,11 @@ def _name(kind: type) -> str:
     name: Any = _type.__dict__["__name__"].__get__(kind)
     if not _isinstance(name, str):
         return "Exception"
+    # A plain text: that of a derived class would be asked for its hash.
+    name = _text(name)
     own = _BUILTIN.get(name)
     if own is None or kind is own:
-        return name[:100]
+        return str(name[:100])
     # A class that only goes by the name of a built-in one: `except` of that name elsewhere does not catch it.
     module: Any = _type.__dict__["__module__"].__get__(kind)
     return f"{module if _type(module) is str else 'other'}.{name}"[:100]

@@ -1,7 +1,9 @@
 """An answer as plain data: a tree of small descriptions beside the bytes of its arrays.
 
 Nothing here runs a method that a student's class could define: arrays are viewed through numpy's own C
-functions, everything else is described by the name of its type.
+functions, and what is of a class that derives from one of Python's own counts by what it holds, read by C
+functions too: a defaultdict is a dict, a named tuple a tuple. Everything else is described by the name of its
+type.
 """
 
 import itertools
@@ -28,6 +30,16 @@ _type = type
 _isinstance = isinstance
 _modules = sys.modules
 _islice = itertools.islice
+_items_of = dict.items
+_SOME = slice(MAX_NODES)
+# From an object of a derived class one of the class itself.
+_UNDERIVED: tuple[tuple[type, Any], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (list, lambda value, part=list.__getitem__: part(value, _SOME)),
+    (tuple, lambda value, part=tuple.__getitem__: part(value, _SOME)),
+)
 _PLAIN = frozenset("biufc")
 # numpy makes up a dtype's name in Python at each look.
 _NAMES = {np.dtype(name): name for name in ("float64", "float32", "int64")}
@@ -76,11 +88,11 @@ class Encoder:
         if kind is list or kind is tuple:
             items = [self._node(item, depth + 1) for item in value[:MAX_NODES]]
             return {"kind": kind.__name__, "items": items}
-        if kind is dict:
-            some = _islice(value.items(), MAX_NODES)
+        # By the type alone: isinstance also asks the value's own __class__.
+        if issubclass(kind, dict):
+            some = _islice(_items_of(value), MAX_NODES)
             pairs = [[self._node(k, depth + 1), self._node(v, depth + 1)] for k, v in some]
             return {"kind": "dict", "items": pairs}
-        # By the type alone: isinstance also asks the value's own __class__.
         if issubclass(kind, _ndarray):
             return self._array(_view(value, _ndarray), "array")
         if issubclass(kind, _generic):
@@ -88,6 +100,11 @@ class Encoder:
         tensor: Any = getattr(_modules.get("torch"), "Tensor", None)
         if _isinstance(tensor, _type) and issubclass(kind, tensor):
             return self._tensor(value)
+        for own, underived in _UNDERIVED:
+            # After numpy's: a float64 is a float too.
+            if issubclass(kind, own):
+                self.nodes -= 1
+                return self._node(underived(value), depth)
         return {"kind": "object", "type": _type_name(kind)}
 
     def _tensor(self, tensor: Any) -> dict[str, Any]:
