@@ -56,7 +56,8 @@ from grader.exercise.right_answers import RightAnswer, call_reference
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.structure import UnfitError
 from grader.exercise.yaml_source import Document
-from grader.handout.starter import starter
+from grader.handout.kept_back import told_of_hidden
+from grader.handout.starter import starter, starter_text
 from grader.handout.statement import read_statement, statement_path
 from grader.intake.collect import collect
 from grader.judge.cases import judge_case
@@ -264,10 +265,12 @@ class Validator:
                 self.weak_exercise("clause_without_public_case", message, "clauses", clause)
 
     def _statement(self) -> None:
-        """What would not work on the statement's page; without a statement there is none to check."""
+        """What would stop `grader release` in the statement; without a statement there is none to check."""
         path = statement_path(self.source)
         if path.is_file():
-            for problem in read_statement(path.read_bytes(), shown(path)).problems:
+            statement = read_statement(path.read_bytes(), shown(path))
+            told = told_of_hidden(statement, starter_text(self.source), self.placed.values())
+            for problem in [*statement.problems, *told]:
                 self.weaknesses.append(Weakness(problem.file, problem.line, "statement", problem.message))
 
     def _work(self) -> None:

@@ -212,5 +212,7 @@ def _print_snippets(pack: Pack, chosen: argparse.Namespace) -> None:
     for case in pack.cases:
         text = snippet(pack, case, path)
         if not text:
-            raise GraderError(f"the arrays of {case.id} are too large to be written out")
+            raise GraderError(
+                f"{case.id} has no snippet: its arguments are too large to be written out; try --debug"
+            )
         sys.stdout.write(text)

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from grader.commands.shared import LESS_THAN_FULL, OK, console
 from grader.errors import GraderError
+from grader.exercise.driving import DRIVER, bound
+from grader.exercise.rehearsal import function_for, rehearse
 from grader.policy.pieces import CELL, MODULE, Piece, compile_all, cut, split_lines
 
 if TYPE_CHECKING:
@@ -50,12 +52,13 @@ def debug(pack: Pack, chosen: argparse.Namespace) -> int:
     with _placed(submission, chosen.paths[0]) as (path, folders):
         program = _Program(submission, path, folders)
         with streams.kept():
-            entry = program.load(pack.exercise.called(case.call), streams)
+            entry = program.load(pack, case, streams)
         if entry is None:
             return LESS_THAN_FULL
+        called = pack.exercise.called(case.call)
+        what = f"what {called} calls in" if pack.call(case).driven else f"{called} of"
         print(
-            f"{case.id}: {pack.exercise.called(case.call)} of {submission.filename} "
-            "runs in plain Python here,\n"
+            f"{case.id}: {what} {submission.filename} runs in plain Python here,\n"
             "without the sandbox, so only debug what you wrote yourself or trust."
         )
         stepping = _Stepping(entry, program.own, pack, case, hook, streams)
@@ -63,8 +66,6 @@ def debug(pack: Pack, chosen: argparse.Namespace) -> int:
         if cells:
             print(f"Its cells begin at these lines of {path.name}: {', '.join(cells)}.")
         print(stepping.hint)
-        from grader.exercise.rehearsal import rehearse
-
         with streams.kept():
             steps = {name: rehearse(stepping, block, pack.plans[name]) for name, block in pack.blocks.items()}
         if stepping.left:
@@ -209,8 +210,11 @@ class _Program:
         # What is installed goes before a file of the same name, as in grading.
         sys.path += [str(folder) for folder in folders]
 
-    def load(self, entry: str, streams: _Streams) -> Callable[..., Any] | None:
-        """The entry point; None, and said why, when the module does not define it or can't be run."""
+    def load(self, pack: Pack, case: PackCase, streams: _Streams) -> Callable[..., Any] | None:
+        """What makes the case's call: the submission's function, or the driver's with the submission.
+
+        None, and said why, when the module does not define it or can't be run.
+        """
         pieces = _pieces(self._submission)
         compile_all(pieces, str(self._path))
         name = self._submission.module
@@ -232,6 +236,10 @@ class _Program:
                     self._tell(error, piece)
                 if piece.kind != CELL:
                     return None
+        if pack.call(case).driven:
+            calls = bound(pack.exercise.driver, module, (case.call,), pack.exercise.entry)
+            return function_for(calls, case.call)
+        entry = pack.exercise.called(case.call)
         found: Callable[..., Any] | None = module.__dict__.get(entry)
         if not callable(found):
             what = "does not define" if found is None else "has no function under the name"
@@ -260,12 +268,17 @@ class _Program:
 # --- the debugger -----------------------------------------------------------------------------------
 
 
+def _is_graders(module: str) -> bool:
+    """Whether a module of this name is the grader's or a driver."""
+    return module.startswith("grader.") or module == DRIVER
+
+
 class _Debugger(pdb.Pdb):
     """pdb that knows the expected answer, and begins in a frame that it is given."""
 
     def __init__(self, expected: Callable[[], RenderableType], streams: _Streams) -> None:
         # Where a call of the student's returns to is none of her code.
-        super().__init__(skip=["grader.*"])
+        super().__init__(skip=["grader.*", DRIVER])
         self.quitting = False
         self._expected = expected
         self._streams = streams
@@ -294,9 +307,8 @@ class _Debugger(pdb.Pdb):
     ) -> tuple[list[tuple[FrameType, int]], int]:
         """The frames without those of the grader, which lie around the student's."""
         stack, at = super().get_stack(f, t)
-        around = 0
-        while around < at and stack[around][0].f_globals.get("__name__", "").startswith("grader."):
-            around += 1
+        names = [one.f_globals.get("__name__", "") for one, _ in stack[:at]]
+        around = max((number + 1 for number, name in enumerate(names) if _is_graders(name)), default=0)
         return stack[around:], at - around
 
     @property

@@ -13,6 +13,9 @@ from typing import Any
 
 from grader.exercise.rehearsal import Functions
 
+# The name of a driver's module.
+DRIVER = "grader_driver"
+
 
 def bound(
     driver: str, module: types.ModuleType, calls: tuple[str, ...], entry: str, progress: Any = None
@@ -26,7 +29,7 @@ def bound(
         entry: The name of the function that makes the only call.
         progress: What the driver is given to tell how far it is.
     """
-    namespace: dict[str, Any] = {"__name__": "grader_driver", "progress": progress or _quiet}
+    namespace: dict[str, Any] = {"__name__": DRIVER, "progress": progress or _quiet}
     exec(compile(driver, "driver", "exec", dont_inherit=True), namespace)
 
     def function(name: str) -> Callable[..., Any]:

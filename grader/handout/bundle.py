@@ -13,15 +13,16 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from grader.errors import ExerciseError, GraderError, Problem
+from grader.errors import ExerciseError, GraderError
 from grader.exercise import pack as packs
 from grader.exercise.cache import write_atomically
 from grader.exercise.cached import cached_pack
-from grader.exercise.source import ExerciseSource, PlacedCase
+from grader.exercise.source import ExerciseSource
+from grader.handout.kept_back import told_of_hidden
 from grader.handout.notebook import notebook_text
 from grader.handout.page import Requirement, page_of
 from grader.handout.starter import starter_code, starter_text
-from grader.handout.statement import Statement, load_statement, pieces
+from grader.handout.statement import load_statement, pieces
 from grader.report import zips
 
 PAGE, README, SUMS = "statement.html", "README.txt", "SHA256SUMS"
@@ -70,7 +71,8 @@ def make(source: ExerciseSource, wheel: Path | None = None) -> Handout:
         "readme": README,
         "hidden": bool(hidden),
     }
-    _tells_nothing(statement, starter, hidden)
+    if told := told_of_hidden(statement, starter, hidden):
+        raise ExerciseError(told)
     carried = {wheel.name: _wheel(wheel)} if wheel is not None else {}
     notebook = notebook_text(name, exercise.entries[0], pieces(statement), code)
     # Last, as it may take half a minute to make.
@@ -164,26 +166,6 @@ def _sums(path: Path) -> dict[str, str]:
 
 
 # --- The parts ------------------------------------------------------------------------------------
-
-
-def _tells_nothing(statement: Statement, starter: str, hidden: list[PlacedCase]) -> None:
-    """Raise ExerciseError where a text names a hidden case or holds its hint."""
-    problems = []
-    for one in hidden:
-        case = one.case
-        # Members of a random batch are named after it; an id of one plain word may stand there by chance.
-        names = {case.id, case.id.rpartition("_")[0]} if one.drawn else {case.id}
-        for name in sorted(n for n in names if "_" in n):
-            if match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement.text):
-                line = statement.text.count("\n", 0, match.start()) + 1
-                problems.append(Problem(statement.file, line, "", f"names the hidden case {name}"))
-            elif re.search(rf"(?<!\w){re.escape(name)}(?!\w)", starter):
-                problems.append(Problem(one.file, one.line, "", f"the starter names the hidden case {name}"))
-        hint = " ".join(case.hint.split())
-        if hint and hint in " ".join(statement.text.split()):
-            problems.append(Problem(one.file, one.line, "", f"{statement.file} holds the hint of {case.id}"))
-    if problems:
-        raise ExerciseError(sorted(set(problems)))
 
 
 def _wheel(path: Path) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import keyword
 import math
 from collections.abc import Sequence
@@ -217,6 +218,8 @@ def describe_input(name: str, value: Any) -> dict[str, Any]:
         return {"name": name, "value": f"numpy.random.default_rng({value.seed})", "type": "generator"}
     if not isinstance(value, np.ndarray):
         text = value if isinstance(value, bool | int | float | str) or value is None else repr(value)
+        # JSON can't hold it as a number.
+        text = str(text) if isinstance(text, float) and not math.isfinite(text) else text
         cut = text if len(str(text)) <= MAX_SHOWN else f"{str(text)[:MAX_SHOWN]}…"
         return {"name": name, "value": cut} | ({"type": "list"} if isinstance(value, list) else {})
     shown: dict[str, Any] = {"name": name, "dtype": value.dtype.name, "shape": list(value.shape)}
@@ -277,19 +280,79 @@ def snippet(pack: Pack, case: PackCase, filename: str) -> str:
 
 
 def _plain_snippet(pack: Pack, case: PackCase, filename: str) -> str:
-    """Python text that makes the case's first call and prints the answer; empty where a driver makes it."""
-    if pack.call(case).driven or sum(np.size(v) for _, v in pack.arguments(case)) > MAX_SNIPPET:
+    """Python text that makes the case's first call and prints the answer; empty when too long."""
+    arguments = pack.arguments(case)
+    if sum(_size(value) for _, value in arguments) > MAX_SNIPPET:
         return ""
     name = pack.exercise.called(case.call)
-    arguments = ", ".join(argument for argument, _ in pack.arguments(case))
-    lines = [*_assignments(pack, case, 0), f"print({name}({arguments}))"]
+    names = [argument for argument, _ in arguments]
+    driven = pack.call(case).driven
+    imports = _driver_imports(pack, filename, names) if driven else _imports(name, filename)
+    if not imports:
+        return ""
+    call = f"{name}({', '.join(['submission', *names] if driven else names)})"
+    lines = [*_assignments(pack, case, 0), f"print({call})"]
     if case.answer:
         lines += ["# Expected:", *(f"# {line}" for line in case.answer.splitlines())]
     elif case.check == "raises":
         lines.append(f"# Expected: the exception {' or '.join(case.options['raises'])}")
     elif case.check == "holds":
         lines += [f"# Expected: {claim['says']}" for claim in case.options["holds"]]
-    return _imports(name, filename) + "\n".join(lines) + "\n"
+    elif case.check == "compare" and pack.expected(case).size <= MAX_SNIPPET:
+        lines += [f"expected = {_literal(pack.expected(case))}", _printed("expected", "expected")]
+    return imports + "\n".join(lines) + "\n"
+
+
+def _size(value: Any) -> int:
+    """How many numbers or texts an argument holds."""
+    if isinstance(value, dict):
+        return sum(map(_size, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_size, value))
+    return value.size if isinstance(value, np.ndarray) else 1
+
+
+def _driver_imports(pack: Pack, filename: str, arguments: Sequence[str]) -> str:
+    """The first lines of a snippet whose call the driver makes; empty where the two don't go together.
+
+    They import the submission as ``submission`` and hold the driver as its author wrote it.
+    """
+    driver = pack.exercise.driver.strip("\n")
+    tree = ast.parse(driver)
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    own = {name.partition(".")[0] for node in tree.body for name in _defined(node)}
+    # An argument of the same name would take the place of what the driver needs.
+    if own & {*arguments, "submission"} or any(
+        isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
+    ):
+        return ""
+    if "progress" in found - own:
+        driver += "\n\n\ndef progress(done, total):\n    pass"
+    path = PurePath(filename)
+    if not filename or filename.lower().endswith(".ipynb"):
+        where = (
+            "where what was checked is defined" if not filename else "in the notebook, after its other cells"
+        )
+        # A copy, as functions of the driver may have the names of those that they call.
+        copied = "submission = types.SimpleNamespace(**globals())"
+        taken = f"# To be run {where}.\nimport types\n\n{copied}"
+    elif path.stem.isidentifier() and not keyword.iskeyword(path.stem) and path.name == filename:
+        taken = f"import {path.stem} as submission"
+    else:
+        # What the file imports lies beside it.
+        beside = f"sys.path.insert(0, {str(path.parent)!r})"
+        run = f"submission = types.SimpleNamespace(**runpy.run_path({filename!r}))"
+        taken = f"import runpy\nimport sys\nimport types\n\n{beside}\n{run}"
+    return f"{taken}\n\n\n# How the grader makes the call:\n{driver}\n\n\nimport numpy as np\n\n"
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
 
 
 def example_snippet(

@@ -286,12 +286,17 @@ def _message(pack: Pack, cases: Sequence[CaseResult], failed: Sequence[CaseResul
 
 
 def _common(pack: Pack, cases: Sequence[CaseResult], failed: set[str]) -> str:
-    """What all the failed public cases have and no other public one has; empty if there is no such thing."""
+    """What all the failed public cases have and no other public one has; empty if there is no such thing.
+
+    Held against each other are cases that make the same calls: what only tells one function's arguments from
+    another's says nothing.
+    """
     judged = {
         c.id for c in cases if c.visibility == "public" and c.verdict not in ("skipped", "grader_fault")
     }
-    known = [c for c in pack.cases if c.id in judged]
-    if failed == judged:
+    calls = {c.call for c in pack.cases if c.id in failed}
+    known = [c for c in pack.cases if c.id in judged and c.call in calls]
+    if failed == {c.id for c in known}:
         return ""
     for words, holds in _features(pack, known):
         if {c.id for c in known if holds(c)} == failed:

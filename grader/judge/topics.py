@@ -41,12 +41,13 @@ OTHER_VERDICTS: Mapping[str, tuple[str, Page]] = {
     "relation_violated": (
         "A property does not hold",
         Page(
-            "Two calls are compared with each other: rows that must be equal differ, or rows that must "
-            "differ are equal.",
-            "The statement says what an answer depends on. Here it depends on something else too, or not on "
-            "what it should.",
+            "The check holds no values against expected ones. It asks for what is so with every right "
+            "answer: that two calls agree or differ in certain rows, that a sentence about one answer is "
+            "true, or that over many calls chance does what was asked for.",
+            "The report says which of these does not hold, and what was expected of what was counted.",
             "",
-            "Run the snippet of that check: it makes both calls and prints how far the rows are apart.",
+            "Find the sentence of the statement that asks for it, and hold the answer in the report against "
+            "it. --snippet writes the calls of that check as a small program, --debug steps through them.",
         ),
     ),
     "skipped": (

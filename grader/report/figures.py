@@ -9,6 +9,8 @@ from typing import Any
 from grader.report.texts import one_line
 
 MAX_CELL = 24
+# An argument stands alone on its line.
+MAX_ARGUMENT = 120
 # Less would make small numbers among large ones look like zero.
 LEAST_DECIMALS = 2
 
@@ -31,12 +33,16 @@ def number(value: Any) -> str:
 
 
 def exact(value: Any) -> str:
-    """A number that an argument is: as `number` shows it where that is the number, else in all its digits.
+    """What an argument is: a number as `number` shows it where that is the number, else in all its digits.
 
     Example:
-        >>> exact(0.25), exact(2.0), exact(0.999999999999)
-        ('0.25', '2', '0.999999999999')
+        >>> exact(0.25), exact(2.0), exact(0.999999999999), exact(None)
+        ('0.25', '2', '0.999999999999', 'None')
     """
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return one_line(value, MAX_ARGUMENT)
     text = number(value)
     return repr(value) if type(value) is float and math.isfinite(value) and float(text) != value else text
 

@@ -393,6 +393,15 @@ def test_validate_tells_of_the_statement_too(tmp_path: Path) -> None:
     ]
 
 
+def test_validate_tells_of_a_hidden_hint_in_the_statement(tmp_path: Path) -> None:
+    root = changed(tmp_path, f"{STATEMENT}\n{HIDDEN_HINT}\n")
+    done = grader("validate", "--fast", "--json", cwd=root)
+    said = [w["message"] for w in done.json["weaknesses"] if w["code"] == "statement"]
+    assert said == [
+        "cases/row_scale/statement.md holds the hint of x_matters, which is hidden; word the hint otherwise"
+    ]
+
+
 def test_without_nbformat_the_extra_is_named(root: Path, tmp_path: Path) -> None:
     (tmp_path / "nbformat.py").write_text("raise ImportError('not installed')\n")
     done = grader("release", "--out", tmp_path / "out", cwd=root, PYTHONPATH=f"{tmp_path}:{ROOT}")

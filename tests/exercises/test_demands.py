@@ -10,6 +10,8 @@ from grader.authoring.worked import Worked, read_worked
 from grader.errors import Problem
 from grader.exercise.misconceptions import load_misconceptions
 from grader.exercise.source import ExerciseSource, load
+from grader.handout.kept_back import told_of_hidden
+from grader.handout.starter import starter_text
 from grader.handout.statement import read_statement, statement_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +68,13 @@ def test_helpers_are_banned(source: ExerciseSource) -> None:
 def test_the_statement_can_be_shown(source: ExerciseSource) -> None:
     path = statement_path(source)
     assert not read_statement(path.read_bytes(), path.name).problems
+
+
+def test_statement_and_starter_tell_nothing_of_hidden_cases(source: ExerciseSource) -> None:
+    path = statement_path(source)
+    statement = read_statement(path.read_bytes(), path.name)
+    placed = source.cases(source.require_fresh_frozen().batches)
+    assert not told_of_hidden(statement, starter_text(source), placed)
 
 
 def test_the_rulings_are_written_down(source: ExerciseSource) -> None:

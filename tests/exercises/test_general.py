@@ -5,7 +5,9 @@ It stands in ``tests/exercises/root`` and goes through the command line as an au
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -18,18 +20,20 @@ import pytest
 
 import grader
 from grader.errors import GraderError
+from grader.exercise.cached import cached_pack
+from grader.judge.details import snippet
 
 ROOT = Path(__file__).parent / "root"
 NAME = "urn"
 
 
 def run(
-    *arguments: str | Path, cwd: Path | None = None, root: Path = ROOT
+    *arguments: str | Path, cwd: Path | None = None, root: Path = ROOT, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k != "GRADER_ROOT"} | {"GRADER_ROOT": str(root)}
     command = [sys.executable, "-m", "grader", *map(str, arguments)]
     return subprocess.run(
-        command, cwd=cwd or ROOT, capture_output=True, text=True, env=environment, check=False
+        command, cwd=cwd or ROOT, capture_output=True, text=True, env=environment, check=False, input=typed
     )
 
 
@@ -219,3 +223,46 @@ def test_a_hint_about_an_exception_stays_where_much_else_gives_no_answer(tmp_pat
     record = checked(path)
     assert {case["clause"] for case in record["cases"] if case["verdict"] != "passed"} >= {"sums", "errors"}
     assert {c["id"]: c["hint"] for c in record["cases"]}["bad_rate"] == "1.5 is no probability."
+
+
+# --- a call that the driver makes, beside a submission ------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["solution.py", "my solution.py"])
+def test_a_snippet_of_a_driven_call_makes_it_by_the_driver(tmp_path: Path, name: str) -> None:
+    text = (ROOT / "submissions" / NAME / "right_vectorized.py").read_text("utf-8")
+    (tmp_path / name).write_text(text, "utf-8")
+    found = run("check", name, "--exercise", NAME, "--case", "values_are_chosen", "--snippet", cwd=tmp_path)
+    assert "def draws(submission, rate, ids, rng):" in found.stdout, found.stderr
+    (tmp_path / "try_it.py").write_text(found.stdout, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "try_it.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("{'chosen': array("), done.stderr
+
+
+def test_a_snippet_of_a_driven_call_is_a_cell_of_a_notebook(tmp_path: Path) -> None:
+    """A driver's function may have the name of one that it calls."""
+    pack = cached_pack(ROOT, NAME)
+    case = next(case for case in pack.cases if case.id == "values_are_chosen")
+    text = (ROOT / "submissions" / NAME / "right_vectorized.py").read_text("utf-8")
+    cells: dict[str, Any] = {"__name__": "__main__"}
+    exec(text, cells)
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        exec(snippet(pack, case, "solution.ipynb"), cells)
+    assert told.getvalue().startswith("{'chosen': array(")
+
+
+def test_debug_stops_in_what_the_driver_calls(tmp_path: Path) -> None:
+    text = (ROOT / "submissions" / NAME / "right_vectorized.py").read_text("utf-8")
+    (tmp_path / "solution.py").write_text(text, "utf-8")
+    done = run(
+        *("check", "solution.py", "--exercise", NAME, "--case", "values_are_chosen", "--debug"),
+        cwd=tmp_path,
+        typed="w\nb Urn.draw\nc\nw\nc\n",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "__init__()" in done.stdout and "draw()" in done.stdout
+    assert "values_are_chosen holds" in done.stdout
+    assert "rehearsal" not in done.stdout and "draws()" not in done.stdout, "only frames of the student's"

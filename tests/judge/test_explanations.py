@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 from support.known import row_scale
 
+from grader.exercise.cached import cached_pack
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.explanations import PAGES, RAISING, TITLES, entry, explain
 from grader.judge.submission import Context, judge
@@ -127,6 +129,14 @@ def test_two_cases_with_nothing_of_their_own_have_nothing_in_common(stepped: Pac
 
 def test_where_all_fail_there_is_nothing_to_tell_them_by(stepped: Pack) -> None:
     assert message(stepped, lambda c: True) == "Message of ones_row."
+
+
+def test_what_tells_one_call_from_another_tells_nothing() -> None:
+    """All that call one function fail, and those of another have no such argument."""
+    root = Path(__file__).resolve().parents[1] / "exercises" / "root"
+    pack = cached_pack(root, "urn")
+    assert message(pack, lambda case: case.call == "draws").startswith("Message of ")
+    assert "happens only" not in message(pack, lambda case: case.call == "draws")
 
 
 def test_hidden_cases_tell_nothing(stepped: Pack) -> None:

@@ -42,6 +42,16 @@ def test_the_page_shows_both(checked: grader.api.Checked) -> None:
     assert "&#39;label&#39;: &#39;hello!&#39;" in page
 
 
+def test_the_page_shows_an_argument_in_all_its_digits(checked: grader.api.Checked) -> None:
+    """A rate just below 1 would read as 1, which means something else."""
+    inputs = [{"name": "rate", "value": 0.999999999999}]
+    cases = tuple(
+        replace(case, details={**case.details, "inputs": inputs}) if case.details else case
+        for case in checked.result.cases
+    )
+    assert "0.999999999999" in student_page(replace(checked.result, cases=cases))
+
+
 def test_hostile_texts_stay_texts(checked: grader.api.Checked) -> None:
     result = checked.result
     texts = [["Obtained", HOSTILE], ["Expected", HOSTILE]]
@@ -64,4 +74,7 @@ def test_a_long_text_is_cut_and_a_short_one_stands_on_its_line() -> None:
     (short,) = answer_texts([("Obtained", "3")])
     assert str(short) == "obtained: 3"
     (long,) = answer_texts([("Obtained", "\n".join(map(str, range(200))))])
-    assert len(str(long).splitlines()) == MOST_LINES + 1
+    assert str(long).splitlines()[MOST_LINES:] == [
+        f"  {MOST_LINES - 1}",
+        f"  … {200 - MOST_LINES} more lines",
+    ]

@@ -33,4 +33,13 @@ def test_what_is_shown_of_an_argument_is_the_argument(value: float) -> None:
 
 
 def test_what_is_no_number_is_named() -> None:
-    assert exact(math.nan) == "nan" and exact("nan") == "nan" and exact(None) == "not finite"
+    assert exact(math.nan) == "nan" and exact("nan") == "nan"
+
+
+def test_an_argument_that_was_left_out_is_none() -> None:
+    assert exact(None) == "None"
+
+
+def test_an_argument_in_words_is_not_cut_as_a_cell_is() -> None:
+    told = "numpy.random.default_rng(2354452653)"
+    assert exact(told) == told

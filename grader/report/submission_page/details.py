@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grader.report.advice import read_texts
-from grader.report.figures import number
+from grader.report.figures import exact, number
 from grader.report.markup.arrays import MAX_CELLS, ShownArray, read_part, shape_words, shown_array
 from grader.report.markup.heat import DOT, common_scale, differences, legend, numbers, scale_of
 from grader.report.markup.room import Room
@@ -222,7 +222,7 @@ def _input(room: Room, given: Mapping[str, Any]) -> ShownArray:
         value = given["value"]
         kind = given.get("type")
         told = one_line(kind, 40) if isinstance(kind, str) else type(value).__name__
-        return ShownArray(name, told, inline=number(value))
+        return ShownArray(name, told, inline=exact(value))
     dtype, shape = str(given.get("dtype", "")), _text_list(given.get("shape"))
     if "values" not in given:
         return ShownArray(name, one_line(f"{dtype} {shape_words(tuple(shape[:32]))}".strip(), 120))

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from grader.listing import labelled
 from grader.report.advice import Advice, Diagnosis, Example, Given, is_prose
-from grader.report.figures import exact
+from grader.report.figures import exact, plural
 from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.terminal.matrices import side_by_side
 from grader.report.texts import clean, one_line
@@ -127,7 +127,10 @@ def answer_texts(texts: Sequence[tuple[str, str]]) -> list[RenderableType]:
     """Answers that are no arrays, each under its name."""
     shown: list[RenderableType] = []
     for name, text in texts:
-        lines = [clean(line, 400) for line in text.splitlines()[:MOST_LINES]]
+        told = text.splitlines()
+        lines = [clean(line, 400) for line in told[:MOST_LINES]]
+        if len(told) > MOST_LINES:
+            lines.append(f"… {plural(len(told) - MOST_LINES, 'more line')}")
         if len(lines) == 1 and len(lines[0]) < MAX_LITERAL:
             shown.append(Text(f"{name.lower()}: {lines[0]}"))
         else:
