@@ -29,6 +29,7 @@ from grader.exercise.right_answers import answer_shape, call_reference, hangs_on
 from grader.exercise.roots import reference_files
 from grader.exercise.source import ExerciseSource, case_ids, shown
 from grader.exercise.structure import Leaf, scales
+from grader.exercise.trials import FLOOR_SHARE, hangs_on_answer, least_trials
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.written import written
 
@@ -95,7 +96,7 @@ def build_pack(
         elif isinstance(case.check, Statistic):
             options = case.check.model_dump(exclude={"calls", "let", "level"}, exclude_none=True) | {
                 "let": list(case.check.let.items()),
-                "log_level": levels[case.id],
+                **_levels(source, entries, assembled, levels[case.id]),
             }
         first = answers[0]
         # Of an answer of several parts the largest of those that are no matter of equal or not.
@@ -252,6 +253,32 @@ def _add_steps(builder: PhaseBuilder, assembled: AssembledCase, call: str) -> tu
         steps.append(builder.add_reread(steps[0]))
         order.append(0)
     return steps, order
+
+
+def _levels(
+    source: ExerciseSource, entries: Mapping[str, Entry], assembled: AssembledCase, log_level: float
+) -> dict[str, Any]:
+    """The log level of a case's test, and the floor of its trials where they hang on the answer.
+
+    They share the level where both can fail a right answer.
+    """
+    case, exercise = assembled.case, source.exercise
+    check = case.check
+    assert isinstance(check, Statistic)
+    parameters = list(exercise.view(case.call).parameters)
+    if check.least_trials is not None or not hangs_on_answer(check, parameters):
+        return {"log_level": log_level}
+    log_floor_level = log_level + math.log(FLOOR_SHARE)
+    least = least_trials(
+        assembled, exercise, log_floor_level, lambda others: call_reference(entries, others, exercise)
+    )
+    if not least:
+        return {"log_level": log_level, "least_trials": 0}
+    return {
+        "log_level": log_level + math.log1p(-FLOOR_SHARE),
+        "log_floor_level": log_floor_level,
+        "least_trials": least,
+    }
 
 
 def _leaf(leaf: Leaf) -> list[Any]:
