@@ -45,9 +45,9 @@ def look_at_test(
     faults: list[Fault] = []
     if least == 0 and not stated:
         message = (
-            f"its trials are counted in the answer, and what {len(outcomes)} calls give sets no floor to them, "
-            "so an answer with nothing to count passes; make more calls, or state least_trials "
-            "(0 where any number is right)"
+            f"its trials are counted in the answer, and {len(outcomes)} calls set no floor to them, so an "
+            "answer with nothing to count passes; make more calls, or state least_trials (0 where any "
+            "number is right)"
         )
         faults.append(("statistic_without_floor", message, "check", "calls"))
     if power < POWER:

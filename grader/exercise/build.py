@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
-from grader.exercise.assemble import AssembledCase, assemble
+from grader.exercise.assemble import AssembledCase, assemble, changed_dims
 from grader.exercise.cache import remembered
 from grader.exercise.calls import PhaseBuilder, grouped
-from grader.exercise.checks import Holds, Raises, Relation, Statistic, check_name
+from grader.exercise.checks import Holds, Raises, Relation, Statistic, change_of, check_name
 from grader.exercise.examples import make_example
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.follow_up import FollowUp
@@ -98,6 +98,10 @@ def build_pack(
                 "let": list(case.check.let.items()),
                 **_levels(source, entries, assembled, levels[case.id]),
             }
+        if chance and change_of(case.check):
+            # Which sizes the second answer must have: the right one's may hang on chance.
+            second = changed_dims(source.exercise.view(case.call), assembled)
+            options |= {} if second == case.dims else {"changed_dims": second}
         first = answers[0]
         # Of an answer of several parts the largest of those that are no matter of equal or not.
         magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)

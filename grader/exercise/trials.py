@@ -36,7 +36,7 @@ def least_total(counts: Sequence[int], calls: int, log_level: float) -> int:
     those and the submission's are independent draws of the same distribution, whatever it is, each order in
     which they can be sorted is equally likely: how many of the submission's lie below the j-th of the
     reference's has a negative hypergeometric distribution (the exact precedence test, L. Nelson 1963, "Tables
-    for a precedence life test"). Equal counts only make fewer lie below. Each rung takes its part of the level.
+    for a precedence life test"). Equal counts only make fewer lie below. Each rung has its part of the level.
 
     Args:
         counts: Trials in each of the reference's calls.

@@ -89,6 +89,25 @@ def test_sizes_that_should_be_one_are_two(pack: Pack) -> None:
     assert "chosen has 2 where 4 are expected" in message
 
 
+def test_a_call_with_fewer_rows_is_held_to_its_own_sizes(pack: Pack) -> None:
+    case = case_of(pack, "ids_do_not_steer")
+    claims = [{"claim": "all(chosen[:2] == changed.chosen)", "says": "The first rows are as before."}]
+    case = replace(case, options={"holds": claims, "let": [], "changed_dims": {"N": 2, "K": 9}})
+
+    def rows(number: int) -> StepOutcome:
+        def draws(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+            return right(rate, ids, rng) | {"chosen": np.ones((number, 9), bool)}
+
+        return outcomes(pack, "ids_do_not_steer", draws)[0]
+
+    first, second = rows(9), rows(2)
+    assert judge_case(pack, case, [first, second], {}).verdict == "passed"
+    judged = judge_case(pack, case, [first, first], {})
+    assert judged.verdict == "wrong_shape"
+    said = "In the second call, with changed arguments: chosen has 9 where 2 are expected (N)."
+    assert judged.message == said
+
+
 def test_a_rate_that_is_off_is_told_with_its_figures(pack: Pack) -> None:
     found, message = verdict(pack, "at_the_rate", lambda *a: right(*a, factor=1.2))
     assert found == "relation_violated"
