@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,14 +19,16 @@ from grader.exercise.checks import Holds, Raises, Relation, Statistic, change_of
 from grader.exercise.examples import make_example
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.follow_up import FollowUp
+from grader.exercise.forms import Form
 from grader.exercise.frozen import Frozen
 from grader.exercise.influence_calls import influence_calls, right_map
 from grader.exercise.known import NOTHING_KNOWN, Known, from_tensors, to_tensors
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.pack import PackCall, PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entries
-from grader.exercise.right_answers import answer_shape, call_reference, hangs_on_chance
+from grader.exercise.right_answers import RightAnswer, answer_shape, call_reference, hangs_on_chance
 from grader.exercise.roots import reference_files
+from grader.exercise.sending import bytes_needed
 from grader.exercise.source import ExerciseSource, case_ids, shown
 from grader.exercise.structure import Leaf, scales
 from grader.exercise.trials import FLOOR_SHARE, hangs_on_answer, least_trials
@@ -102,6 +104,7 @@ def build_pack(
             # Which sizes the second answer must have: the right one's may hang on chance.
             second = changed_dims(source.exercise.view(case.call), assembled)
             options |= {} if second == case.dims else {"changed_dims": second}
+        options |= _room(answers, source.exercise.view(case.call).form, chance=chance)
         first = answers[0]
         # Of an answer of several parts the largest of those that are no matter of equal or not.
         magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)
@@ -283,6 +286,16 @@ def _levels(
         "log_floor_level": log_floor_level,
         "least_trials": least,
     }
+
+
+def _room(answers: Sequence[RightAnswer], form: Form, *, chance: bool) -> dict[str, int]:
+    """The bytes of the largest answer of a case, where its description takes more than any answer may."""
+    values = [
+        one.outcome.value for one in answers if one.leaves is not None and one.outcome.value is not None
+    ]
+    # Where answers hang on chance, another right one may be longer.
+    needed = (4 if chance else 1) * max([bytes_needed(value, form) for value in values], default=0)
+    return {"answer_bytes": needed} if needed > packs.DESCRIBED else {}
 
 
 def _leaf(leaf: Leaf) -> list[Any]:

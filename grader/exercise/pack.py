@@ -39,6 +39,8 @@ SCHEMA = "grader.pack/2"
 EXECUTION_VERSION = 2
 # The largest element of an array.
 ELEMENT = 16
+# The description of an answer that takes no more than this has its room beside any answer.
+DESCRIBED = 4096
 PHASES = ("public", "hidden")
 
 
@@ -246,11 +248,15 @@ class Pack:
         return f"sha256:{hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()}"
 
     def answer_sizes(self, phase: str) -> tuple[int, int]:
-        """Bytes of a phase's largest right answer and of all, were their elements of the largest dtype."""
+        """Bytes of a phase's largest right answer and of all, were their elements of the largest dtype.
+
+        Of an answer of many parts they are those of its description, where that is longer.
+        """
         sizes = [0]
         for case in self.cases:
             if case.visibility == phase:
-                sizes += [ELEMENT * math.prod(shape) for shape in case.shapes]
+                described = int(case.options.get("answer_bytes", 0))
+                sizes += [max(ELEMENT * math.prod(shape), described) for shape in case.shapes]
         return max(sizes), sum(sizes)
 
     def reference_times(self, phase: str) -> list[float]:
