@@ -229,13 +229,15 @@ def _known(
     if not len(misconceptions):
         return NOTHING_KNOWN
 
-    parameters = {name: list(source.exercise.view(name).parameters) for name in source.exercise.call_names}
-
+    views = {name: source.exercise.view(name) for name in source.exercise.call_names}
+    parameters = {name: list(view.parameters) for name, view in views.items()}
+    forms = {name: view.form for name, view in views.items() if view.form.lenient}
     memory = source.exercise.limits.memory
 
     def make() -> dict[str, NDArray[Any]]:
         model = load_model(source.reference_folder)
-        return to_tensors(fingerprint_known(model, misconceptions, phases, parameters, raising, memory))
+        known = fingerprint_known(model, misconceptions, phases, parameters, raising, memory, forms)
+        return to_tensors(known)
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})
