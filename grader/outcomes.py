@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 # Of a notebook's cells that ended early only so many are told; with as many there may be more.
 MOST_FAILURES = 5
+# What a child sends of an answer at most: values, keys and containers in all; how deep they lie in each
+# other; letters of a text; bits of a whole number. Of what is longer only a part comes back.
+MOST_VALUES, MOST_DEPTH, MOST_LETTERS, MOST_BITS = 10_000, 20, 2_000, 1024
 
 State = Literal["returned", "raised", "out_of_memory", "timed_out", "crashed", "not_run"]
 

@@ -240,6 +240,7 @@ class StatisticalTest:
         trials: How many trials the reference's answers gave.
         level: The chance that a right submission fails it.
         power: The chance that it rejects what the author says it has to tell.
+        least_trials: With fewer a submission fails; 0 where there can't be fewer, or any number will do.
     """
 
     case: str
@@ -247,6 +248,7 @@ class StatisticalTest:
     trials: int
     level: float
     power: float
+    least_trials: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ Fault = tuple[str, ...]
 
 
 def look_at_test(
-    pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]
+    pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome], *, stated: bool = False
 ) -> tuple[StatisticalTest | None, list[Fault]]:
     """A test's figures by what the reference gives, and what is wrong with it.
 
@@ -29,6 +29,7 @@ def look_at_test(
         pack: The pack.
         case: A case with a statistic.
         outcomes: What the reference gives to its calls.
+        stated: The author says how many trials there are at the least.
     """
     log_level = float(case.options["log_level"])
     try:
@@ -37,8 +38,18 @@ def look_at_test(
     except (ClaimError, ValueError) as error:
         return None, [("statistic_fails", str(error), "check")]
     kind = str(case.options["statistic"])
-    test = StatisticalTest(case.id, kind, counted.trials, math.exp(log_level), round(power, 6))
+    least = case.options.get("least_trials")
+    # The floor of the trials has a part of the level.
+    level = math.exp(log_level) + math.exp(float(case.options.get("log_floor_level", -math.inf)))
+    test = StatisticalTest(case.id, kind, counted.trials, level, round(power, 6), int(least or 0))
     faults: list[Fault] = []
+    if least == 0 and not stated:
+        message = (
+            f"its trials are counted in the answer, and {len(outcomes)} calls set no floor to them, so an "
+            "answer with nothing to count passes; make more calls, or state least_trials (0 where any "
+            "number is right)"
+        )
+        faults.append(("statistic_without_floor", message, "check", "calls"))
     if power < POWER:
         message = f"its power against {case.options['against']} is {power:.4g}; {POWER} is wanted"
         faults.append(("statistic_without_power", message + _advice(counted, log_level), "check", "calls"))

@@ -44,7 +44,7 @@ from grader.exercise.answers import answer_of
 from grader.exercise.assemble import AssembledCase, assemble, plain_call
 from grader.exercise.build import build_pack
 from grader.exercise.cached import cached_pack
-from grader.exercise.checks import Relation
+from grader.exercise.checks import Relation, Statistic
 from grader.exercise.expressions import evaluate
 from grader.exercise.memory import limited_memory
 from grader.exercise.misconceptions import Misconception, load_misconceptions, load_model
@@ -336,7 +336,9 @@ class Validator:
 
     def _statistic(self, case: PackCase, outcomes: Sequence[StepOutcome]) -> None:
         """A statistical test tells what it has to tell, and the reference is nowhere near failing it."""
-        test, faults = look_at_test(self.pack, case, outcomes)
+        check = self.placed[case.id].case.check
+        stated = isinstance(check, Statistic) and check.least_trials is not None
+        test, faults = look_at_test(self.pack, case, outcomes, stated=stated)
         if test is not None:
             self.statistics.append(test)
         for code, message, *key in faults:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.checks import Change
+from grader.exercise.checks import Change, Take
 from grader.exercise.expressions import Number, evaluate
 from grader.exercise.recipes import ArrayChange, Edit, Parameter, PartChange, Parts, ValueRecipe, Values
 
@@ -192,6 +192,16 @@ def make_array(
     return float32_values(array).astype(final, order="C")
 
 
+def _takeable(array: Array, take: Take) -> str:
+    """What could be taken instead."""
+    if not -array.ndim <= take.axis < array.ndim:
+        if not array.ndim:
+            return "it has no axes to take from"
+        return f"name an axis from 0 to {array.ndim - 1}" if array.ndim > 1 else "name axis 0"
+    length = array.shape[take.axis]
+    return f"this axis has the indices 0 to {length - 1}" if length else "this axis is empty"
+
+
 def apply_change(array: Array, change: Change, dims: Mapping[str, Number], seed: int, label: str) -> Array:
     """The argument of a relation's second call, made from the first call's.
 
@@ -204,6 +214,7 @@ def apply_change(array: Array, change: Change, dims: Mapping[str, Number], seed:
         except (IndexError, ValueError):
             raise RecipeError(
                 f"can't take {change.take.indices} along axis {change.take.axis} of the shape {array.shape}"
+                f"; {_takeable(array, change.take)}"
             ) from None
     if change.fill is not None:
         return np.full_like(array, change.fill)

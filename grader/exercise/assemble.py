@@ -20,7 +20,7 @@ from grader.exercise.calls import (
     plain,
 )
 from grader.exercise.checks import Change, Statistic, change_of
-from grader.exercise.expressions import ExpressionError, evaluate
+from grader.exercise.expressions import ExpressionError, evaluate, names
 from grader.exercise.models import Case, Exercise
 from grader.exercise.recipes import ArrayChange, Parameter
 from grader.exercise.source import PlacedCase
@@ -111,6 +111,36 @@ def assemble(exercise: Exercise, placed: PlacedCase) -> AssembledCase:
     return AssembledCase(placed, tuple(calls))
 
 
+def changed_dims(exercise: Exercise, assembled: AssembledCase) -> dict[str, int]:
+    """The dims of a case's second call: ``take`` leaves an argument with other lengths than the first call's.
+
+    Args:
+        exercise: The call that the case makes, as `Exercise.view` gives it.
+        assembled: The case, with two calls.
+
+    Returns:
+        All dims of the case, without those that one argument has otherwise than another, or that can't be
+        told from a length.
+    """
+    dims = dict(assembled.case.dims)
+    lengths: dict[str, set[int | None]] = {name: set() for name in dims}
+    first, second = (leaves(call) for call in assembled.calls[:2])
+    for parameter, before, after in zip(exercise.slots.values(), first, second, strict=True):
+        if parameter.scalar in dims and before == dims[parameter.scalar]:
+            lengths[parameter.scalar].add(int(after) if isinstance(after, int | float) else None)
+        if not isinstance(before, ArrayArgument) or not isinstance(after, ArrayArgument):
+            continue
+        sizes = zip(parameter.shape or (), before.array.shape, after.array.shape, strict=False)
+        for size, length, new in sizes:
+            if size in dims and length == dims[str(size)]:
+                lengths[str(size)].add(new)
+            elif length != new and isinstance(size, str):
+                for name in names(size) & set(dims):
+                    lengths[name].add(None)
+    known = {name: found or {dims[name]} for name, found in lengths.items()}
+    return {name: length for name, (length, *more) in known.items() if length is not None and not more}
+
+
 def _argument(
     name: str,
     parameter: Parameter,
@@ -156,7 +186,9 @@ def change_argument(
         return ArrayArgument(array, argument.layout, argument.read_only, argument.as_list)
     new = change.value if "value" in change.model_fields_set else change.scalar
     if new is None and "value" not in change.model_fields_set:
-        raise RecipeError("is a scalar; expected the key scalar")
+        (key,) = change.model_fields_set
+        said = "is a scalar; expected the key scalar" if type(argument) in (int, float) else "is no array"
+        raise RecipeError(f"{said}, as {key} is for arrays; say with scalar or value what it becomes")
     if isinstance(argument, GeneratorArgument):
         if type(new) is not int or new < 0:
             raise RecipeError(f"is a generator; expected a whole number as its seed, found {new!r}")

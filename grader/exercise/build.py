@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,23 +12,26 @@ from numpy.typing import NDArray
 
 from grader.errors import ExerciseError, Problem
 from grader.exercise import pack as packs
-from grader.exercise.assemble import AssembledCase, assemble
+from grader.exercise.assemble import AssembledCase, assemble, changed_dims
 from grader.exercise.cache import remembered
 from grader.exercise.calls import PhaseBuilder, grouped
-from grader.exercise.checks import Holds, Raises, Relation, Statistic, check_name
+from grader.exercise.checks import Holds, Raises, Relation, Statistic, change_of, check_name
 from grader.exercise.examples import make_example
 from grader.exercise.fingerprinting import PhaseCalls, fingerprint_known
 from grader.exercise.follow_up import FollowUp
+from grader.exercise.forms import Form
 from grader.exercise.frozen import Frozen
 from grader.exercise.influence_calls import influence_calls, right_map
 from grader.exercise.known import NOTHING_KNOWN, Known, from_tensors, to_tensors
 from grader.exercise.misconceptions import load_misconceptions, load_model
 from grader.exercise.pack import PackCall, PackCase, PackExercise
 from grader.exercise.reference import Entry, load_entries
-from grader.exercise.right_answers import answer_shape, call_reference, hangs_on_chance
+from grader.exercise.right_answers import RightAnswer, answer_shape, call_reference, hangs_on_chance
 from grader.exercise.roots import reference_files
+from grader.exercise.sending import bytes_needed
 from grader.exercise.source import ExerciseSource, case_ids, shown
 from grader.exercise.structure import Leaf, scales
+from grader.exercise.trials import FLOOR_SHARE, hangs_on_answer, least_trials
 from grader.exercise.weights import Worth, course_points
 from grader.exercise.written import written
 
@@ -95,8 +98,13 @@ def build_pack(
         elif isinstance(case.check, Statistic):
             options = case.check.model_dump(exclude={"calls", "let", "level"}, exclude_none=True) | {
                 "let": list(case.check.let.items()),
-                "log_level": levels[case.id],
+                **_levels(source, entries, assembled, levels[case.id]),
             }
+        if chance and change_of(case.check):
+            # Which sizes the second answer must have: the right one's may hang on chance.
+            second = changed_dims(source.exercise.view(case.call), assembled)
+            options |= {} if second == case.dims else {"changed_dims": second}
+        options |= _room(answers, source.exercise.view(case.call).form, chance=chance)
         first = answers[0]
         # Of an answer of several parts the largest of those that are no matter of equal or not.
         magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)
@@ -221,13 +229,15 @@ def _known(
     if not len(misconceptions):
         return NOTHING_KNOWN
 
-    parameters = {name: list(source.exercise.view(name).parameters) for name in source.exercise.call_names}
-
+    views = {name: source.exercise.view(name) for name in source.exercise.call_names}
+    parameters = {name: list(view.parameters) for name, view in views.items()}
+    forms = {name: view.form for name, view in views.items() if view.form.lenient}
     memory = source.exercise.limits.memory
 
     def make() -> dict[str, NDArray[Any]]:
         model = load_model(source.reference_folder)
-        return to_tensors(fingerprint_known(model, misconceptions, phases, parameters, raising, memory))
+        known = fingerprint_known(model, misconceptions, phases, parameters, raising, memory, forms)
+        return to_tensors(known)
 
     if not remember:
         return from_tensors({name: a.tobytes() for name, a in make().items()})
@@ -252,6 +262,42 @@ def _add_steps(builder: PhaseBuilder, assembled: AssembledCase, call: str) -> tu
         steps.append(builder.add_reread(steps[0]))
         order.append(0)
     return steps, order
+
+
+def _levels(
+    source: ExerciseSource, entries: Mapping[str, Entry], assembled: AssembledCase, log_level: float
+) -> dict[str, Any]:
+    """The log level of a case's test, and the floor of its trials where they hang on the answer.
+
+    They share the level where both can fail a right answer.
+    """
+    case, exercise = assembled.case, source.exercise
+    check = case.check
+    assert isinstance(check, Statistic)
+    parameters = list(exercise.view(case.call).parameters)
+    if check.least_trials is not None or not hangs_on_answer(check, parameters):
+        return {"log_level": log_level}
+    log_floor_level = log_level + math.log(FLOOR_SHARE)
+    least = least_trials(
+        assembled, exercise, log_floor_level, lambda others: call_reference(entries, others, exercise)
+    )
+    if not least:
+        return {"log_level": log_level, "least_trials": 0}
+    return {
+        "log_level": log_level + math.log1p(-FLOOR_SHARE),
+        "log_floor_level": log_floor_level,
+        "least_trials": least,
+    }
+
+
+def _room(answers: Sequence[RightAnswer], form: Form, *, chance: bool) -> dict[str, int]:
+    """The bytes of the largest answer of a case, where its description takes more than any answer may."""
+    values = [
+        one.outcome.value for one in answers if one.leaves is not None and one.outcome.value is not None
+    ]
+    # Where answers hang on chance, another right one may be longer.
+    needed = (4 if chance else 1) * max([bytes_needed(value, form) for value in values], default=0)
+    return {"answer_bytes": needed} if needed > packs.DESCRIBED else {}
 
 
 def _leaf(leaf: Leaf) -> list[Any]:

@@ -174,6 +174,12 @@ def placed_arrays(argument: PlacedArgument) -> Iterator[PlacedArray]:
             yield from placed_arrays(item)
 
 
+def calls_of(plan: Sequence[Step]) -> list[str]:
+    """The call that each step makes, or whose answer it looks at once more."""
+    made = [plan[step] if isinstance(step, int) else step for step in plan]
+    return [step.call for step in made if isinstance(step, PlacedCall)]
+
+
 def arrays_of(step: Step) -> list[PlacedArray]:
     """The arrays of a call that a function can write into; none of a second look at an answer."""
     return [] if isinstance(step, int) else [array for argument in step for array in placed_arrays(argument)]

@@ -138,7 +138,8 @@ class Statistic(Model):
     expressions as in `Holds`; what is counted is added up over the calls. ``against`` is what the test has
     to tell from the right behaviour: another probability, or other probabilities. ``level`` is the chance
     that a right submission fails; when it is left out, all such tests of the exercise share one in a
-    thousand million.
+    thousand million. With fewer trials than ``least_trials`` in all calls together a submission fails; when
+    it is left out, it follows from what the reference gives (see `grader.exercise.trials`).
     """
 
     statistic: Literal["binomial", "multinomial"]
@@ -153,6 +154,7 @@ class Statistic(Model):
     categories: list[Text] = []
     against: str | float
     level: Annotated[float, Field(gt=0, le=1e-9)] | None = None
+    least_trials: int | None = Field(None, ge=0)
 
     @model_validator(mode="after")
     def _keys_fit(self) -> Statistic:

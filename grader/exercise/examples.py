@@ -50,7 +50,8 @@ def make_example(
     mistake = misconceptions[found.misconception] if found.misconception else None
     wrong, part = None, None
     if mistake is not None and model is not None:
-        wrong = fingerprint(call(model.function(found.call_name, mistake.make()), found.call()))
+        outcome = call(model.function(found.call_name, mistake.make()), found.call())
+        wrong = fingerprint(outcome, form=exercise.form if exercise.form.lenient else None)
         part = _first_part(model, mistake, found)
     return Example(
         misconception=found.misconception,

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.exercise.calls import Step, arrays_of, read_plan, value_of
+from grader.exercise.calls import Step, arrays_of, calls_of, read_plan, value_of
 from grader.exercise.fingerprints import PROJECTIONS, Fingerprint, fingerprint, is_half
+from grader.exercise.forms import Form
 from grader.exercise.known import NONE, NOTHING_KNOWN, UNSTABLE, Known, KnownMistake, PhasePrints
 from grader.exercise.memory import limited_memory
 from grader.exercise.misconceptions import Misconception, Misconceptions, StepModel, compose
@@ -69,17 +70,25 @@ class _Row(NamedTuple):
 class _Phase:
     """The phase while its table grows."""
 
-    def __init__(self, calls: PhaseCalls, model: StepModel, mistakes: int, raising: Collection[str]) -> None:
+    def __init__(
+        self,
+        calls: PhaseCalls,
+        model: StepModel,
+        mistakes: int,
+        raising: Collection[str],
+        forms: Mapping[str, Form],
+    ) -> None:
         self.raising = raising
         self.block = calls.block
         self.plan: Plan = read_plan(calls.block)
+        self.forms = [forms.get(name) for name in calls_of(self.plan)]
         self.tolerances = calls.tolerances
         self.whole = calls.whole
         self.drawn = calls.drawn
         self.silent = list(calls.silent)
         self.kinds: dict[str, int] = {}
         self.right = rehearse(model.entry({}), self.block, self.plan)
-        self.right_prints = [self.print(outcome) for outcome in self.right]
+        self.right_prints = [self.print(step, outcome) for step, outcome in enumerate(self.right)]
         self.rows: list[list[_Row]] = []
         self.seen: list[dict[bytes, int]] = []
         # How much wider than by the case's own tolerance a mistake's answer may lie off.
@@ -94,9 +103,9 @@ class _Phase:
             self.seen.append({})
             self._put(step, print_, 1.0)
 
-    def print(self, outcome: StepOutcome) -> Fingerprint:
-        """The fingerprint of an outcome of this exercise."""
-        return fingerprint(outcome, self.raising)
+    def print(self, step: int, outcome: StepOutcome) -> Fingerprint:
+        """The fingerprint of an outcome of a step."""
+        return fingerprint(outcome, self.raising, self.forms[step])
 
     def kind(self, name: str) -> int:
         return self.kinds.setdefault(name, len(self.kinds))
@@ -140,7 +149,7 @@ class _Phase:
         """The answer of two mistakes together to one call."""
         outcome = self.answer(entry, step, writes=writes)
         widening = max(self.widening[a, step], self.widening[b, step])
-        return self.row(step, self.print(outcome), widening)
+        return self.row(step, self.print(step, outcome), widening)
 
     @cached_property
     def smallest(self) -> list[int]:
@@ -168,7 +177,7 @@ class _Phase:
         writes: bool,
     ) -> None:
         """Fill in the row of a mistake; ``writes`` says that it changes its arguments."""
-        prints = [self.print(outcome) for outcome in outcomes]
+        prints = [self.print(step, outcome) for step, outcome in enumerate(outcomes)]
         shown = {s for s, p in enumerate(prints) if not self.is_right(s, outcomes[s], p)}
         single: list[StepOutcome] = []
         if not one.stateful and shown:
@@ -181,7 +190,7 @@ class _Phase:
             widening = 1.0
             moved = False
             if single and not refused:
-                other = self.print(single[step])
+                other = self.print(step, single[step])
                 error = float(np.max(np.abs(other.values - print_.values))) / scale
                 moved = other.kind != print_.kind or error > CHAOTIC
                 if np.isfinite(tolerance):
@@ -237,6 +246,7 @@ def fingerprint_known(
     parameters: Mapping[str, Sequence[str]],
     raising: Collection[str] = (),
     memory: int = MEMORY,
+    forms: Mapping[str, Form] | None = None,
 ) -> Known:
     """Run every known mistake, and every two of them, on the calls of a pack.
 
@@ -247,9 +257,10 @@ def fingerprint_known(
         parameters: Names of the arguments of each call.
         raising: Names of exceptions that cases ask for.
         memory: How many bytes they may take, as a submission may.
+        forms: What calls return whose forms let several containers through, by the calls' names.
     """
     with limited_memory(memory):
-        return _known(model, misconceptions, phases, parameters, raising)
+        return _known(model, misconceptions, phases, parameters, raising, forms or {})
 
 
 def _known(
@@ -258,11 +269,12 @@ def _known(
     phases: Mapping[str, PhaseCalls],
     parameters: Mapping[str, Sequence[str]],
     raising: Collection[str],
+    forms: Mapping[str, Form],
 ) -> Known:
     mistakes = [one for one in misconceptions if not one.small]
     if model is None or not len(misconceptions):
         return NOTHING_KNOWN
-    tables = {name: _Phase(calls, model, len(mistakes), raising) for name, calls in phases.items()}
+    tables = {name: _Phase(calls, model, len(mistakes), raising, forms) for name, calls in phases.items()}
     known: list[KnownMistake] = []
     for table in tables.values():
         _mark_touched(table, model, mistakes)
@@ -318,8 +330,8 @@ def _at_random(
     for name, table in tables.items():
         repeated = [s for s in range(1, len(table.plan)) if _same_call(table, s - 1, s)]
         if any(outcomes[name][s - 1].value != outcomes[name][s].value for s in repeated):
-            first = [table.print(outcomes[name][s]).kind for s in repeated]
-            return first == [table.print(outcomes[name][s - 1]).kind for s in repeated]
+            first = [table.print(s, outcomes[name][s]).kind for s in repeated]
+            return first == [table.print(s, outcomes[name][s - 1]).kind for s in repeated]
     return False
 
 
@@ -547,7 +559,7 @@ def _small_errors(
         rows = np.zeros((len(entries), len(table.plan), PROJECTIONS), np.float32)
         for number, (_, entry) in enumerate(entries):
             for place, outcome in enumerate(rehearse(entry, table.block, table.plan)):
-                right, got = table.right_prints[place], table.print(outcome)
+                right, got = table.right_prints[place], table.print(place, outcome)
                 if got.kind == right.kind and right.scale:
                     rows[number, place] = (got.values - right.values) / right.scale
         moved[name] = rows

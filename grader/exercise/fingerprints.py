@@ -12,12 +12,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
+
+if TYPE_CHECKING:
+    from grader.exercise.forms import Form
 
 PROJECTIONS = 8
 # An answer with larger elements has no projections that single precision can hold.
@@ -59,12 +62,14 @@ NOTHING = np.zeros(PROJECTIONS)
 NOTHING.flags.writeable = False
 
 
-def fingerprint(outcome: StepOutcome, raising: Collection[str] = ()) -> Fingerprint:
+def fingerprint(outcome: StepOutcome, raising: Collection[str] = (), form: Form | None = None) -> Fingerprint:
     """The fingerprint of how a step ended.
 
     Args:
         outcome: How it ended.
         raising: Names of exceptions that the exercise asks for, which are told apart from others.
+        form: What the call is to return, where that lets several containers through: they are told apart only
+            where they make a difference.
     """
     if outcome.state == "raised" and raising and (failure := outcome.failure) is not None:
         named = next((name for name in (failure.type, *failure.bases) if name in raising), "")
@@ -72,6 +77,11 @@ def fingerprint(outcome: StepOutcome, raising: Collection[str] = ()) -> Fingerpr
     if outcome.state != "returned":
         return Fingerprint(outcome.state, NOTHING, 0.0)
     value = outcome.value
+    if form is not None and value is not None:
+        # Most exercises start without pydantic, and without this.
+        from grader.exercise.structure import as_asked
+
+        value = as_asked(value, form)
     match value:
         case ArrayValue(kind="scalar") if value.data is not None and value.dtype in NUMBERS:
             number = of_array(value.array())

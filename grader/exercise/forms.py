@@ -82,6 +82,11 @@ class Form(Model):
         """Whether the whole answer is one array."""
         return self.container == "array"
 
+    @property
+    def lenient(self) -> bool:
+        """Whether it, or a part of it, lets other containers through than its own."""
+        return bool(self.also) or any(form.lenient for _, form in self.inner())
+
     def inner(self) -> Iterator[tuple[tuple[str | int, ...], Form]]:
         """The forms of its parts, each with its place in the YAML."""
         for key, form in (("of", self.of), ("values", self.values)):

@@ -27,7 +27,7 @@ from safetensors.numpy import save as save_tensors
 from grader.errors import GraderError
 from grader.exercise import follow_up as following
 from grader.exercise import known as mistakes
-from grader.exercise.calls import Step, read_plan, value_of
+from grader.exercise.calls import Step, calls_of, read_plan, value_of
 from grader.exercise.follow_up import FollowUp
 from grader.exercise.known import Known
 
@@ -39,6 +39,8 @@ SCHEMA = "grader.pack/2"
 EXECUTION_VERSION = 2
 # The largest element of an array.
 ELEMENT = 16
+# The description of an answer that takes no more than this has its room beside any answer.
+DESCRIBED = 4096
 PHASES = ("public", "hidden")
 
 
@@ -136,6 +138,11 @@ class PackCall:
         from grader.exercise.forms import Form
 
         return Form.model_validate(dict(self.returns))
+
+    @cached_property
+    def lenient_form(self) -> Form | None:
+        """The form, where it lets several containers through; None where nothing hangs on it."""
+        return self.form if _names_also(self.returns) else None
 
 
 @dataclass(frozen=True)
@@ -246,11 +253,15 @@ class Pack:
         return f"sha256:{hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()}"
 
     def answer_sizes(self, phase: str) -> tuple[int, int]:
-        """Bytes of a phase's largest right answer and of all, were their elements of the largest dtype."""
+        """Bytes of a phase's largest right answer and of all, were their elements of the largest dtype.
+
+        Of an answer of many parts they are those of its description, where that is longer.
+        """
         sizes = [0]
         for case in self.cases:
             if case.visibility == phase:
-                sizes += [ELEMENT * math.prod(shape) for shape in case.shapes]
+                described = int(case.options.get("answer_bytes", 0))
+                sizes += [max(ELEMENT * math.prod(shape), described) for shape in case.shapes]
         return max(sizes), sum(sizes)
 
     def reference_times(self, phase: str) -> list[float]:
@@ -270,6 +281,12 @@ class Pack:
     def plans(self) -> dict[str, list[Step]]:
         """The steps of each phase."""
         return {name: read_plan(block) for name, block in self.blocks.items()}
+
+    @cached_property
+    def lenient_forms(self) -> dict[str, list[Form | None]]:
+        """For each step of each phase the form of its answer, where that lets several containers through."""
+        forms = {name: call.lenient_form for name, call in self.exercise.calls.items()}
+        return {phase: [forms[name] for name in calls_of(plan)] for phase, plan in self.plans.items()}
 
     @cached_property
     def texts(self) -> dict[tuple[str, str, int], Any]:
@@ -318,6 +335,13 @@ class Pack:
     def parameters(self, case: PackCase) -> tuple[str, ...]:
         """Names of the arguments of the call that a case makes."""
         return self.call(case).parameters
+
+
+def _names_also(returns: Any) -> bool:
+    """Whether a form, as ``exercise.yaml`` says it, has the key ``also`` somewhere."""
+    if isinstance(returns, Mapping):
+        return bool(returns.get("also")) or any(_names_also(part) for part in returns.values())
+    return isinstance(returns, list | tuple) and any(_names_also(part) for part in returns)
 
 
 def _told_policy(policy: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from grader.exercise.models import Exercise
 from grader.exercise.near import did_you_mean
 from grader.exercise.reference import Entry
 from grader.exercise.rehearsal import call as rehearsed
+from grader.exercise.sending import unsendable
 from grader.exercise.structure import Leaf, UnfitError, flatten, require_sizes
 from grader.outcomes import StepOutcome
 
@@ -77,9 +78,12 @@ def call_reference(
 def right_answer(outcome: StepOutcome, form: Form, fault: Callable[[str], Exception]) -> RightAnswer:
     """What a trusted function returned. Raises ``fault(message)`` where it is not of the form."""
     try:
-        return RightAnswer(outcome, answer_of(outcome.value, form))
+        right = RightAnswer(outcome, answer_of(outcome.value, form))
     except UnfitError as error:
         raise fault(f"the reference gives another answer than returns says: {error.message}") from None
+    if outcome.value is not None and right.leaves is not None and (what := unsendable(outcome.value, form)):
+        raise fault(f"no right answer could pass: it has {what}; ask for less, or for arrays")
+    return right
 
 
 def _raised(outcome: StepOutcome, check: Raises, fault: Callable[[str], Exception]) -> RightAnswer:

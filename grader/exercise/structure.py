@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from grader.exercise.expressions import ExpressionError, evaluate
 from grader.exercise.forms import Form, words
-from grader.outcomes import ArrayValue, Container, PlainValue, Value, describe_value
+from grader.outcomes import MOST_VALUES, ArrayValue, Container, PlainValue, Value, describe_value
 
 Path = tuple[str | int, ...]
 Vector = NDArray[np.float64]
@@ -310,6 +311,38 @@ def _values_of(value: ArrayValue, path: Path, wanted: str) -> NDArray[Any]:
         return value.array()
     except ValueError:
         raise UnfitError("wrong_shape", _said(path, value, wanted)) from None
+
+
+def as_asked(value: Value, form: Form) -> Value:
+    """An answer with the containers that ``also`` lets through as the form's own; the rest as it is."""
+    allowed = {form.container, *form.also}
+    if isinstance(value, ArrayValue) and "array" in form.also and value.shape and value.data is not None:
+        if math.prod(value.shape) > MOST_VALUES:
+            # More than a list of them could be sent.
+            return value
+        try:
+            value = _as_lists(value.array())
+        except ValueError:
+            return value
+        allowed.add("list")
+    if not isinstance(value, Container):
+        return value
+    if value.kind == "dict":
+        items = form.items if isinstance(form.items, dict) else {}
+        pairs = [
+            (key, as_asked(item, inner) if inner is not None else item)
+            for key, item in value.items
+            for inner in [items.get(str(_item(key))) or form.values]
+        ]
+        return Container("dict", tuple(pairs))
+    if form.container not in ("list", "tuple"):
+        return value
+    forms = form.items if isinstance(form.items, list) else [form.of] * len(value.items)
+    parts = [
+        as_asked(item, inner) if inner is not None else item
+        for item, inner in zip_longest(value.items, forms[: len(value.items)])
+    ]
+    return Container(form.container if value.kind in allowed else value.kind, tuple(parts))
 
 
 def _as_lists(array: NDArray[Any]) -> Value:

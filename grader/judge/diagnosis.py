@@ -146,9 +146,9 @@ def _best(
     partly: bool,
 ) -> list[Fit]:
     """What explains all values: one mistake if there is one, else two; else, if ``partly``, most of them."""
-    lineups = [Lineup(pack.known, pack.cases, outcomes, refused)]
+    lineups = [Lineup(pack.known, pack.cases, outcomes, refused, pack.lenient_forms)]
     if any(ended_in_arithmetic(outcome) for steps in outcomes.values() for outcome in steps):
-        lineups.append(Lineup(pack.known, pack.cases, outcomes, refused, loose=True))
+        lineups.append(Lineup(pack.known, pack.cases, outcomes, refused, pack.lenient_forms, loose=True))
     lineups = [lineup for lineup in lineups if lineup.anything_wrong]
     for lineup in lineups:
         fits = [fit for fit in lineup.single() if _possible(pack, fit, overwritten)]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.calls import arrays_of
-from grader.exercise.fingerprints import Fingerprint, fingerprint, is_finite
+from grader.exercise.fingerprints import fingerprint, is_finite
 from grader.exercise.follow_up import Example, FollowUp
 from grader.exercise.influence import read_map
 from grader.exercise.pack import Pack
@@ -175,7 +175,7 @@ def _counterexample(
     wrong = [row for row in ran if verdicts[row[0]] != "passed"]
     named = {name for diagnosis in result.diagnoses for name in diagnosis["ids"]}
     for number, example, outcome in wrong:
-        if example.misconception in named and _is(example.wrong, outcome, pack.known.raising):
+        if example.misconception in named and _is(pack, example, outcome):
             return _record(pack, follow, number, example, outcome, filename, positions, named=True)
     if any(d["of"] and len(d["ids"]) == 1 for d in result.diagnoses) or _unrepeatable(result):
         # What is shown has to be what was named, and has to come out the same when it is run alone.
@@ -241,13 +241,15 @@ def _is_right(answer: Array, example: Example) -> bool:
         return bool(np.allclose(answer, expected, rtol=0, atol=WRONG * scale))
 
 
-def _is(wrong: Fingerprint | None, outcome: StepOutcome, raising: Sequence[str]) -> bool:
+def _is(pack: Pack, example: Example, outcome: StepOutcome) -> bool:
     """Whether an outcome is that of the example's mistake."""
+    wrong = example.wrong
     if wrong is None:
         return False
     if ended_in_arithmetic(outcome):
         return not is_finite(wrong.kind)
-    found = fingerprint(outcome, raising)
+    form = pack.exercise.calls[example.call].lenient_form
+    found = fingerprint(outcome, pack.known.raising, form)
     scale = max(found.scale, wrong.scale) or 1.0
     return found.kind == wrong.kind and bool(
         np.max(np.abs(found.values - wrong.values), initial=0.0) <= WRONG * scale

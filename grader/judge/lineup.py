@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from grader.exercise.known import NONE, UNSTABLE, Known, PhasePrints
 from grader.exercise.pack import PackCase
 from grader.judge.failures import ended_in_arithmetic
 from grader.outcomes import StepOutcome
+
+if TYPE_CHECKING:
+    from grader.exercise.forms import Form
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.intp]
@@ -97,11 +100,12 @@ def _hold(
     outcomes: Sequence[StepOutcome],
     refused: Collection[int],
     raising: Collection[str],
+    forms: Sequence[Form | None],
     *,
     loose: bool,
 ) -> _Phase:
     numbers = {kind: n for n, kind in enumerate(prints.kinds)}
-    found = [fingerprint(outcome, raising) for outcome in outcomes]
+    found = [fingerprint(outcome, raising, form) for outcome, form in zip(outcomes, forms, strict=True)]
     kinds = np.array([numbers.get(f.kind, -1) for f in found], np.intp)
     values = np.array([f.values for f in found] or [NOTHING])
     lengths = np.diff(prints.starts)
@@ -142,6 +146,7 @@ class Lineup:
         cases: The cases that were judged.
         outcomes: The outcomes of each phase's steps.
         refused: Steps that say nothing: writing into a read-only argument ended them, or chance decides them.
+        forms: For each phase's steps the form of the answer, where it lets several containers through.
         loose: A call that ended in arithmetic without an answer says nothing; else it is NaN or infinity.
     """
 
@@ -151,12 +156,21 @@ class Lineup:
         cases: Sequence[PackCase],
         outcomes: Mapping[str, Sequence[StepOutcome]],
         refused: Mapping[str, Collection[int]],
+        forms: Mapping[str, Sequence[Form | None]] | None = None,
         *,
         loose: bool = False,
     ) -> None:
         self.known = known
+        given = forms or {}
         self._phases = {
-            name: _hold(known.phases[name], steps, refused.get(name, ()), known.raising, loose=loose)
+            name: _hold(
+                known.phases[name],
+                steps,
+                refused.get(name, ()),
+                known.raising,
+                given.get(name) or [None] * len(steps),
+                loose=loose,
+            )
             for name, steps in outcomes.items()
             if name in known.phases and len(known.phases[name].starts) == len(steps) + 1
         }

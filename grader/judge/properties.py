@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.exercise.calls import GeneratorArgument
 from grader.exercise.claims import ClaimError, parse
+from grader.exercise.naming import CHANGED, as_python, counts_of, defined, names_of, whole
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.relations import Judgement
 from grader.judge.statistics import (
@@ -19,54 +19,12 @@ from grader.judge.statistics import (
     multinomial_log_p,
     multinomial_power,
 )
-from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
+from grader.outcomes import StepOutcome
 
-# Names under which all of an answer, and a second call with its answer, stand in a claim.
-ANSWER, CHANGED = "answer", "changed"
 # Simulations by which the power of a multinomial test is told.
 DRAWS = 4000
 # Of more categories only the one is told that is furthest off.
 TOLD = 6
-
-
-def as_python(value: Value | None) -> Any:
-    """An answer as arrays, numbers, texts, lists and dictionaries; what is none of these is None."""
-    match value:
-        case ArrayValue(kind="scalar") if value.data is not None:
-            return value.array().item()
-        case ArrayValue() if value.data is not None:
-            return value.array()
-        case Container(kind="dict"):
-            return {_key(key): as_python(item) for key, item in value.items}
-        case Container():
-            return [as_python(item) for item in value.items]
-        case PlainValue() if value.kind in ("bool", "int", "float", "str"):
-            return value.value
-    return None
-
-
-def _key(key: Value) -> Any:
-    item = as_python(key)
-    return item if isinstance(item, str | int) else str(item)
-
-
-def names_of(arguments: Sequence[tuple[str, Any]], answer: Any) -> dict[str, Any]:
-    """What a claim can name of a call: its arguments, its answer, and the answer's items."""
-    known = {name: value for name, value in arguments if not isinstance(value, GeneratorArgument)}
-    items = answer if isinstance(answer, dict) else {}
-    return {**{k: v for k, v in items.items() if isinstance(k, str)}, **known, ANSWER: answer}
-
-
-def defined(names: dict[str, Any], let: Mapping[str, str] | Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The names with those that ``let`` defines, each of which may use those before it.
-
-    Raises:
-        ClaimError: One of them can't be computed.
-    """
-    pairs = let.items() if isinstance(let, Mapping) else let
-    for name, text in pairs:
-        names[name] = parse(text).evaluate(names)
-    return names
 
 
 def judge_holds(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Judgement:
@@ -99,12 +57,24 @@ def judge_statistic(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome])
     """Decide a case that tests what its calls do together."""
     try:
         counted = count(pack, case, outcomes)
-    except ClaimError as error:
+    except (ClaimError, ValueError) as error:
+        # The reference's answers can be counted, so it is this one's fault.
         says = _sentence(case.options["says"])
         return Judgement("relation_violated", f"This can't be told of the answers: {says} ({error})")
+    least = int(case.options.get("least_trials", 0))
+    if counted.trials < least:
+        return Judgement("relation_violated", _too_few(case, counted.trials, len(outcomes), least))
     if counted.log_p > float(case.options["log_level"]):
         return Judgement("passed")
     return Judgement("relation_violated", f"{_sentence(case.options['says'])} {counted.words}")
+
+
+def _too_few(case: PackCase, trials: int, calls: int, least: int) -> str:
+    """What is said where the answers give hardly anything to count."""
+    found = "nothing was" if not trials else "1 was" if trials == 1 else f"{trials:,} were"
+    says = _sentence(case.options["says"])
+    which = f"all {calls:,} calls" if calls > 1 else "the call"
+    return f"Too little to be told from: {says} In {which} {found} counted; expected are at least {least:,}."
 
 
 @dataclass(frozen=True)
@@ -131,6 +101,7 @@ def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counte
 
     Raises:
         ClaimError: An expression can't be computed for these answers.
+        ValueError: There are too many trials, or the probabilities are none.
     """
     options = case.options
     each = [
@@ -141,8 +112,8 @@ def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counte
 
 
 def _binomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Counted:
-    successes = sum(_whole(options["successes"], names) for names in each)
-    trials = sum(_whole(options["trials"], names) for names in each)
+    successes = sum(whole(options["successes"], names) for names in each)
+    trials = sum(whole(options["trials"], names) for names in each)
     probability = _number(options["probability"], each[0])
     if not 0 <= successes <= trials:
         raise ClaimError(f"{successes} of {trials} were counted")
@@ -156,10 +127,8 @@ def _binomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> 
 def _multinomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Counted:
     total: Any = None
     for names in each:
-        counts = np.asarray(parse(options["counts"]).evaluate(names))
-        if counts.ndim != 1 or counts.dtype.kind not in "iub":
-            raise ClaimError("counts are no list of whole numbers")
-        total = counts.astype(np.int64) if total is None else _added(total, counts)
+        counts = counts_of(options["counts"], names)
+        total = counts if total is None else _added(total, counts)
     probabilities = np.asarray(parse(options["probabilities"]).evaluate(each[0]), np.float64)
     if probabilities.shape != total.shape:
         raise ClaimError(f"{len(total)} categories were counted; expected {probabilities.size}")
@@ -194,15 +163,7 @@ def _furthest_off(total: Any, wanted: Any) -> int:
 def _added(total: Any, counts: Any) -> Any:
     if total.shape != counts.shape:
         raise ClaimError("the calls count different categories")
-    return total + counts.astype(np.int64)
-
-
-def _whole(text: str, names: Mapping[str, Any]) -> int:
-    number = parse(text).evaluate(names)
-    array = np.asarray(number)
-    if array.shape != () or array.dtype.kind not in "iub":
-        raise ClaimError(f"{text} is no whole number")
-    return int(array)
+    return total + counts
 
 
 def _number(text: str | float, names: Mapping[str, Any]) -> float:

@@ -90,11 +90,14 @@ def read_structured(outcome: StepOutcome, form: Form, case: PackCase, step: int)
         return Refusal("wrong_shape", "The answer is far larger than the right one.")
     if case.leaves:
         return read_like(outcome, form, expected_leaves(case, step))
+    # In a call with changed arguments dims may have other values.
+    changed = case.options.get("changed_dims") if step == 1 else None
     try:
         flat = flatten(outcome.value, form)
-        require_sizes(flat, case.dims)
+        require_sizes(flat, case.dims if changed is None else changed)
     except UnfitError as error:
-        return Refusal(error.verdict, error.message)
+        where = "" if changed is None else "In the second call, with changed arguments: "
+        return Refusal(error.verdict, where + error.message)
     return Structured(flat)
 
 

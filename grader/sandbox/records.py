@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.outcomes import ArrayValue, Container, DamagedError, Failure, PlainValue, Value
+from grader.outcomes import MOST_LETTERS, ArrayValue, Container, DamagedError, Failure, PlainValue, Value
 from grader.sandbox.children import Memory
 from grader.sandbox.inside import slots
 
@@ -234,7 +234,7 @@ class _Reader:
                 case "complex" if isinstance(value, list) and len(value) == 2:
                     return PlainValue("complex", complex(*(float.fromhex(text_of(v, 60)) for v in value)))
                 case "str" if isinstance(value, str):
-                    return PlainValue("str", value[:2_000])
+                    return PlainValue("str", value[:MOST_LETTERS])
                 case "object":
                     return PlainValue("object", text_of(node.get("type"), 200) or "object")
         except (ValueError, OverflowError):

@@ -322,7 +322,14 @@ def test_a_change_keeps_the_dtype(dtype: str) -> None:
         assert apply_change(first, one, DIMS, 7, "x").dtype == dtype
 
 
-@pytest.mark.parametrize("take", [{"axis": 0, "indices": [3]}, {"axis": 2, "indices": [0]}])
-def test_taking_what_is_not_there_is_told(take: dict[str, Any]) -> None:
-    with pytest.raises(RecipeError, match=r"can't take \[.\] along axis . of the shape \(3, 4\)"):
+@pytest.mark.parametrize(
+    ("take", "instead"),
+    [
+        ({"axis": 0, "indices": [3]}, "this axis has the indices 0 to 2"),
+        ({"axis": 2, "indices": [0]}, "name an axis from 0 to 1"),
+    ],
+)
+def test_taking_what_is_not_there_is_told_with_what_is(take: dict[str, Any], instead: str) -> None:
+    said = rf"can't take \[.\] along axis . of the shape \(3, 4\); {instead}"
+    with pytest.raises(RecipeError, match=said):
         apply_change(array(), change(take=take), DIMS, 7, "x")

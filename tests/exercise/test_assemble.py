@@ -10,7 +10,7 @@ import pytest
 from support.small import load_source, write_exercise
 
 from grader.errors import ExerciseError
-from grader.exercise.assemble import AssembledCase, assemble, case_seed, plain_call
+from grader.exercise.assemble import AssembledCase, assemble, case_seed, changed_dims, plain_call
 from grader.exercise.calls import ArrayArgument
 
 DIMS = {"N": 3, "D": 4, "K": 2, "factor": 2}
@@ -123,7 +123,7 @@ def test_a_plain_call_is_a_copy_that_may_be_written(tmp_path: Path) -> None:
         (
             {"check": relation(change={"factor": {"fill": 1}})},
             "one.check.change.factor",
-            "expected the key scalar",
+            "expected the key scalar, as fill is for arrays",
         ),
         (
             {"check": relation(change={"x": {"take": {"indices": [7]}}})},
@@ -142,3 +142,26 @@ def test_a_fault_names_the_case_its_line_and_its_key(tmp_path: Path, case: Any, 
     lines = (tmp_path / "cases" / "row_scale" / "checks.yaml").read_text().splitlines()
     assert lines[problem.line - 1].strip() == f"{name}:"
     assert said in problem.message
+
+
+@pytest.mark.parametrize(
+    ("change", "other"),
+    [
+        ({"x": {"fill": 1}}, {}),
+        ({"x": {"take": {"indices": [2, 1]}}}, {"N": 2}),
+        ({"x": {"take": {"indices": [2, 1, 0]}}}, {}),
+        ({"w": {"take": {"axis": 1, "indices": [0, 1, 1]}}}, {"K": 3}),
+        ({"factor": {"scalar": 5}}, {"factor": 5}),
+        # x has one length and w another: which of them an answer has can't be told.
+        ({"x": {"take": {"axis": 1, "indices": [0, 1]}}}, {"D": None}),
+        (
+            {"x": {"take": {"axis": 1, "indices": [0]}}, "w": {"take": {"axis": 0, "indices": [0]}}},
+            {"D": 1},
+        ),
+    ],
+)
+def test_what_is_taken_changes_dims_of_the_second_call(tmp_path: Path, change: Any, other: Any) -> None:
+    made = assembled(tmp_path, check=relation(change=change))
+    exercise = load_source(tmp_path).exercise.view("")
+    wanted = {name: length for name, length in (DIMS | other).items() if length is not None}
+    assert changed_dims(exercise, made) == wanted

@@ -22,6 +22,7 @@ from grader.exercise.fingerprints import (
     of_array,
     signs,
 )
+from grader.exercise.forms import Form
 from grader.exercise.rehearsal import as_value
 from grader.outcomes import ArrayValue, Container, Failure, PlainValue, StepOutcome
 
@@ -293,6 +294,58 @@ def test_containers_of_one_kind_differ_in_floats_alone(one: Any, other: Any) -> 
 def test_a_list_and_a_tuple_of_the_same_are_two_kinds() -> None:
     kinds = [fingerprint(returned(c)).kind for c in ([1, 2], (1, 2), [1, 2, 3], [2, 1], [[1, 2]], [1.0, 2.0])]
     assert len(set(kinds)) == len(kinds)
+
+
+WHOLE = Form(container="integer")
+LENIENT = {
+    "list": Form(container="list", of=WHOLE, length="K", also=["tuple", "array"]),
+    "tuple": Form(container="tuple", of=WHOLE, length="K", also=["list"]),
+    "strict": Form(container="list", of=WHOLE, length="K"),
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "of_one_kind"),
+    [
+        ("list", [[1, 2], (1, 2), np.array([1, 2]), np.array([1, 2], np.int32), [np.int64(1), 2]]),
+        ("tuple", [[1, 2], (1, 2)]),
+        ("strict", [[1, 2]]),
+    ],
+)
+def test_containers_that_are_allowed_are_of_one_kind(form: str, of_one_kind: list[Any]) -> None:
+    others = [(1, 2), [1, 2], np.array([1, 2]), [2, 1], [1, 2, 3], [1.0, 2.0], np.array([1.0, 2.0]), "1, 2"]
+    wanted = {fingerprint(returned(value), (), LENIENT[form]).kind for value in of_one_kind}
+    assert len(wanted) == 1
+    same = [repr(value) for value in of_one_kind]
+    for value in others:
+        kind = fingerprint(returned(value), (), LENIENT[form]).kind
+        assert (kind in wanted) == (repr(value) in same), value
+
+
+@pytest.mark.parametrize("wrap", [tuple, list, np.array])
+def test_parts_of_an_answer_are_of_one_kind_where_their_own_form_allows_it(wrap: Any) -> None:
+    by_key = Form(container="dict", items={"ids": LENIENT["list"], "name": Form(container="text")})
+    by_number = Form(container="dict", keys="integer", values=LENIENT["list"])
+    nested = Form(container="list", items=[LENIENT["list"], WHOLE], also=["tuple"])
+    for form, answer, other in [
+        (by_key, {"ids": [3, 4], "name": "a"}, {"name": "a", "ids": wrap([3, 4])}),
+        (by_number, {2: [3, 4], 0: [1, 2]}, {0: [1, 2], 2: wrap([3, 4])}),
+        (nested, [[3, 4], 5], (wrap([3, 4]), 5)),
+        (nested, [[3, 4], 5], [wrap([3, 4]), 5]),
+    ]:
+        assert fingerprint(returned(answer), (), form).kind == fingerprint(returned(other), (), form).kind
+    assert fingerprint(returned({"ids": "ab"}), (), by_key).kind  # of another form, and no fault
+
+
+@given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=4), elements=numbers))
+def test_a_matrix_is_the_list_of_lists_that_it_stands_for(array: np.ndarray) -> None:
+    inner = Form(container="list", of=Form(container="number"), length="K")
+    form = Form(container="list", of=inner, length="N", also=["array", "tuple"])
+    found = [
+        fingerprint(returned(value), (), form) for value in (array, array.tolist(), tuple(array.tolist()))
+    ]
+    assert len({one.kind for one in found}) == 1
+    assert found[0].values.tolist() == found[1].values.tolist() == found[2].values.tolist()
 
 
 @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=3, max_side=4), elements=numbers))

@@ -324,6 +324,25 @@ def test_a_wrong_way_fails_in_its_clause(runner: Runner, tmp_path: Path, name: s
     assert clause in {case.clause for case in public}, "a student can find it"
 
 
+@pytest.mark.parametrize(
+    "container", ["tuple(ids)", "np.array(ids)", "torch.tensor(ids)", "list(np.array(ids))"]
+)
+@pytest.mark.parametrize("name", ["by_size", "turned_round", "mean", "embedding_as_head", "no_positions"])
+def test_a_mistake_is_named_in_every_container_that_is_allowed(
+    runner: Runner, tmp_path: Path, name: str, container: str
+) -> None:
+    """``also`` lets tuples and arrays through: a mistake in them is the mistake that it is in a list."""
+    text = changed(*WRONG[name][1])
+    wanted = graded(runner, tmp_path, text)
+    assert wanted.diagnoses and wanted.diagnoses[0]["told_by"] == "values"
+    other = text.replace(RETURN, f"    return {{at: {container} for at, ids in predictions.items()}}\n")
+    assert other != text
+    found = graded(runner, tmp_path, other.replace("import numpy as np", "import numpy as np\nimport torch"))
+    told = [[(one["ids"], one["told_by"]) for one in result.diagnoses] for result in (wanted, found)]
+    assert told[0] == told[1]
+    assert (found.counterexample is None) == (wanted.counterexample is None)
+
+
 # --- facts of the statement -----------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 
 from grader.exercise.cached import cached_pack
 from grader.exercise.claims import ClaimError
+from grader.exercise.naming import as_python
 from grader.exercise.pack import Pack, PackCase
 from grader.exercise.rehearsal import as_value, rehearse
 from grader.judge.cases import judge_case
-from grader.judge.properties import as_python, count, power_of
+from grader.judge.properties import count, power_of
 from grader.outcomes import ArrayValue, Container, PlainValue, StepOutcome, Value
 from grader.result import Verdict
 
@@ -85,6 +87,25 @@ def test_sizes_that_should_be_one_are_two(pack: Pack) -> None:
     found, message = verdict(pack, "values_are_chosen", short)
     assert found == "wrong_shape"
     assert "chosen has 2 where 4 are expected" in message
+
+
+def test_a_call_with_fewer_rows_is_held_to_its_own_sizes(pack: Pack) -> None:
+    case = case_of(pack, "ids_do_not_steer")
+    claims = [{"claim": "all(chosen[:2] == changed.chosen)", "says": "The first rows are as before."}]
+    case = replace(case, options={"holds": claims, "let": [], "changed_dims": {"N": 2, "K": 9}})
+
+    def rows(number: int) -> StepOutcome:
+        def draws(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+            return right(rate, ids, rng) | {"chosen": np.ones((number, 9), bool)}
+
+        return outcomes(pack, "ids_do_not_steer", draws)[0]
+
+    first, second = rows(9), rows(2)
+    assert judge_case(pack, case, [first, second], {}).verdict == "passed"
+    judged = judge_case(pack, case, [first, first], {})
+    assert judged.verdict == "wrong_shape"
+    said = "In the second call, with changed arguments: chosen has 9 where 2 are expected (N)."
+    assert judged.message == said
 
 
 def test_a_rate_that_is_off_is_told_with_its_figures(pack: Pack) -> None:
@@ -156,6 +177,54 @@ def test_categories_need_a_name_each(pack: Pack) -> None:
 )
 def test_always_the_same_is_no_chance(pack: Pack, answer: dict[str, Any]) -> None:
     assert verdict(pack, "at_the_rate", lambda *a: answer)[0] == "relation_violated"
+
+
+def test_an_answer_with_nothing_to_count_fails(pack: Pack) -> None:
+    def none(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        return {"chosen": np.zeros(ids.shape, bool), "values": ids[:0, 0]}
+
+    found, message = verdict(pack, "evenly", none)
+    assert found == "relation_violated"
+    assert "Each column is chosen equally often." in message
+    assert "In all 100 calls nothing was counted; expected are at least" in message
+
+
+def test_an_answer_with_little_to_count_fails_with_its_figures(pack: Pack) -> None:
+    def few(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        chosen = np.zeros(ids.shape, bool)
+        chosen[0] = rng.random(ids.shape[1]) < rate
+        return {"chosen": chosen, "values": ids[chosen]}
+
+    found, message = verdict(pack, "evenly", few)
+    assert found == "relation_violated"
+    assert re.search(r"In all 100 calls \d\d+ were counted; expected are at least [\d,]+\.", message)
+    least = case_of(pack, "evenly").options["least_trials"]
+    # Of 20 rows of 4 a quarter is chosen in each of 100 calls.
+    assert 500 < least < 2000
+
+
+def test_a_pack_of_an_earlier_version_asks_for_no_number_of_trials(pack: Pack) -> None:
+    case = case_of(pack, "evenly")
+    old = replace(case, options={k: v for k, v in case.options.items() if k != "least_trials"})
+    none = {"chosen": np.zeros((20, 4), bool), "values": np.zeros(0, np.int64)}
+    given = outcomes(pack, "evenly", lambda *a: none)
+    assert judge_case(pack, old, given, {}).verdict == "passed"
+
+
+def test_the_test_and_the_floor_of_its_trials_share_a_level(pack: Pack) -> None:
+    levels = 0.0
+    for case in pack.cases:
+        if case.check == "statistic":
+            levels += math.exp(case.options["log_level"]) + math.exp(case.options["log_floor_level"])
+    assert levels == pytest.approx(1e-9)
+
+
+@pytest.mark.parametrize("counts", ["[5 - size(values), 1, 1, 1]", "[size(values) * 10**15, 1, 1, 1]"])
+def test_counts_that_are_none_fail_the_answer_and_not_the_grader(pack: Pack, counts: str) -> None:
+    case = case_of(pack, "evenly")
+    case = replace(case, options={**case.options, "counts": counts})
+    judged = judge_case(pack, case, outcomes(pack, "evenly", right), {})
+    assert judged.verdict == "relation_violated" and "can't be told" in judged.message
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 MAX_NODES = 10_000
 MAX_DEPTH = 20
 MAX_TEXT = 2_000
+MAX_BITS = 1024
 # Part of a slot that arrays leave to the description.
 DESCRIPTION_ROOM = 4_096
 
@@ -76,7 +77,7 @@ class Encoder:
         if kind is bool:
             return {"kind": "bool", "value": value}
         if kind is int:
-            if value.bit_length() > 1024:
+            if value.bit_length() > MAX_BITS:
                 return {"kind": "object", "type": "int of more than 1024 bits"}
             return {"kind": "int", "value": str(value)}
         if kind is float:

@@ -1,0 +1,62 @@
+"""What is wrong with a statistical test, by what the reference gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.authoring.power import look_at_test
+from grader.exercise.cached import cached_pack
+from grader.exercise.pack import Pack, PackCase
+from grader.exercise.rehearsal import rehearse
+
+ROOT = Path(__file__).resolve().parents[1] / "exercises" / "root"
+
+
+@pytest.fixture(scope="module")
+def pack() -> Pack:
+    return cached_pack(ROOT, "urn")
+
+
+def looked_at(pack: Pack, *, stated: bool = False, **options: Any) -> tuple[Any, list[str]]:
+    case = next(case for case in pack.cases if case.id == "evenly")
+    case = replace(case, options={**case.options, **options})
+    found, faults = look_at_test(pack, case, outcomes(pack, case), stated=stated)
+    return found, [code for code, *_ in faults]
+
+
+def outcomes(pack: Pack, case: PackCase) -> Any:
+    def draws(rate: float, ids: Any, rng: Any) -> dict[str, Any]:
+        chosen = rng.random(ids.shape) < rate
+        return {"chosen": chosen, "values": ids[chosen]}
+
+    found = rehearse(
+        {"draws": draws, "totals": draws},
+        pack.blocks[case.visibility],
+        pack.plans[case.visibility],
+        set(case.steps),
+    )
+    return [found[step] for step in case.steps]
+
+
+def test_a_sound_test_has_no_fault_and_its_floor_is_told(pack: Pack) -> None:
+    found, faults = looked_at(pack)
+    assert faults == []
+    assert found.trials / 4 < found.least_trials < found.trials
+    # Two tests share one in a thousand million, and each its part with the floor of its trials.
+    assert found.level == pytest.approx(5e-10)
+
+
+def test_a_test_whose_trials_may_vanish_is_a_weakness(pack: Pack) -> None:
+    assert looked_at(pack, least_trials=0)[1] == ["statistic_without_floor"]
+
+
+def test_an_author_may_say_that_any_number_is_right(pack: Pack) -> None:
+    assert looked_at(pack, stated=True, least_trials=0)[1] == []
+
+
+def test_a_test_without_power_is_a_weakness(pack: Pack) -> None:
+    assert looked_at(pack, against="[0.2501, 0.2499, 0.25, 0.25]")[1] == ["statistic_without_power"]
