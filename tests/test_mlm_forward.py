@@ -1,4 +1,4 @@
-"""The exercise mlm_forward: sound, its worked submissions as expected, its README complete."""
+"""The exercise mlm_forward: its worked submissions, and that its README is complete."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.authoring.validation import Validator
 from grader.authoring.worked import read_worked
 from grader.exercise.cached import cached_pack
 from grader.exercise.models import RandomCases
 from grader.exercise.source import ExerciseSource, load
-from grader.validation import Validation
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT / "cases" / "mlm_forward"
@@ -21,25 +19,6 @@ CASES = ROOT / "cases" / "mlm_forward"
 @pytest.fixture(scope="module")
 def source() -> ExerciseSource:
     return load(CASES)
-
-
-@pytest.fixture(scope="module")
-def validation(source: ExerciseSource) -> Validation:
-    return Validator(source).run()
-
-
-@pytest.mark.slow
-def test_it_is_sound(validation: Validation) -> None:
-    """Right submissions get full marks, wrong ones lose their clause, banned ones are found with the line."""
-    assert [str(w) for w in validation.weaknesses] == []
-
-
-@pytest.mark.slow
-def test_every_worked_mistake_is_caught_with_margin(validation: Validation) -> None:
-    summary = validation.matrix.summary()
-    assert summary["mistakes"] >= 20
-    assert summary["killed_with_margin"] == summary["mistakes"]
-    assert summary["cases_that_kill_nothing"] == []
 
 
 def test_there_are_enough_worked_submissions_of_each_kind() -> None:
