@@ -54,7 +54,11 @@ def look_at_test(
         message = f"its power against {case.options['against']} is {power:.4g}; {POWER} is wanted"
         faults.append(("statistic_without_power", message + _advice(counted, log_level), "check", "calls"))
     if counted.log_p < math.log(IMPROBABLE):
-        message = f"the reference does what chance does once in {math.exp(-counted.log_p):.0f} times"
+        # The figure itself may be beyond what a float holds, and infinite.
+        rarely = -counted.log_p / math.log(10)
+        often = f"once in {10**rarely:.0f} times" if rarely < 9 else f"once in 10^{rarely:.0f} times"
+        often = often if math.isfinite(rarely) else "never"
+        message = f"the reference does what chance does {often}"
         faults.append(("reference_improbable", f"{message}: {counted.words}", "check"))
     return test, faults
 

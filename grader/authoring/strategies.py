@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.errors import ExerciseError, Problem, ToolMissingError
 from grader.exercise.cache import cache_folder
-from grader.exercise.expressions import evaluate, names
+from grader.exercise.expressions import ExpressionError, evaluate, names
 from grader.exercise.frozen import Descriptor
 from grader.exercise.models import Exercise, RandomBatch, RandomCases
 from grader.exercise.source import Entry
@@ -64,8 +64,11 @@ def descriptors(exercise: Exercise, batch: RandomBatch) -> SearchStrategy[Descri
 
 
 def _possible(exercise: Exercise, dims: dict[str, int]) -> bool:
-    """Whether every constraint whose dims are all chosen holds."""
-    return all(evaluate(c, dims) for c in exercise.constraints if names(c) <= dims.keys())
+    """Whether every constraint whose dims are all chosen holds; none does that can't be computed."""
+    try:
+        return all(evaluate(c, dims) for c in exercise.constraints if names(c) <= dims.keys())
+    except ExpressionError:
+        return False
 
 
 def _member_seed(seed: int, number: int) -> int:

@@ -7,6 +7,7 @@ JSON Schema that editors use (`grader schema`).
 from __future__ import annotations
 
 import fnmatch
+import keyword
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -130,6 +131,13 @@ class Exercise(Model):
             raise fault("mapping", f"expected a mapping with the keys {keys}, found nothing", at=("returns",))
         if not self.entries:
             raise fault("needs", "names nothing that a submission has to define", key="entry")
+        for name in self.entries:
+            if keyword.iskeyword(name):
+                raise fault(
+                    "name", f"{name!r} is a word of Python's, which nothing can be called", key="entry"
+                )
+            if self.entries.count(name) > 1:
+                raise fault("twice", f"names {name!r} twice", key="entry")
         if self.driver is None:
             for call in self.calls:
                 if call not in self.entries:

@@ -369,7 +369,9 @@ def _check_claims(check: Check, exercise: Exercise, fault: Any) -> None:
         return
     form = exercise.form
     items = form.items if isinstance(form.items, dict) else {}
-    known = {*exercise.parameters, *items, "answer"}
+    # A generator is no value: what is left of it after a call says nothing.
+    values = {name for name, one in exercise.parameters.items() if one.generator is None}
+    known = {*values, *items, "answer"}
     if change_of(check):
         known.add("changed")
 
@@ -427,7 +429,12 @@ def _check_dims(spec: Case | RandomCases, exercise: Exercise, fault: Any) -> Non
             fault((*where, name), f"is {spec.dims[name]}; expected {bound}")
             return
     for constraint in exercise.constraints:
-        if not expressions.evaluate(constraint, spec.dims):
+        try:
+            holds = expressions.evaluate(constraint, spec.dims)
+        except expressions.ExpressionError as error:
+            fault(where, f"the constraint {error}")
+            continue
+        if not holds:
             fault(where, f"breaks the constraint {constraint}")
 
 

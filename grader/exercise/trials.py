@@ -154,7 +154,7 @@ def _trials(check: Statistic, parameters: Sequence[str], call: Call, answer: Any
     names = defined(names_of(arguments, answer), check.let)
     if check.trials is not None:
         return whole(check.trials, names)
-    return int(counts_of(check.counts or "", names).sum())
+    return sum(counts_of(check.counts or "", names))
 
 
 def _described(argument: Argument) -> Any:

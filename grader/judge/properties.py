@@ -101,7 +101,7 @@ def count(pack: Pack, case: PackCase, outcomes: Sequence[StepOutcome]) -> Counte
 
     Raises:
         ClaimError: An expression can't be computed for these answers.
-        ValueError: There are too many trials, or the probabilities are none.
+        ValueError: What was counted can't be tested: there are too many trials, or a probability is none.
     """
     options = case.options
     each = [
@@ -125,21 +125,21 @@ def _binomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> 
 
 
 def _multinomial(options: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Counted:
-    total: Any = None
+    total: list[int] | None = None
     for names in each:
-        counts = counts_of(options["counts"], names)
-        total = counts if total is None else _added(total, counts)
+        total = _added(total, counts_of(options["counts"], names))
+    assert total is not None
     probabilities = np.asarray(parse(options["probabilities"]).evaluate(each[0]), np.float64)
-    if probabilities.shape != total.shape:
+    if probabilities.shape != (len(total),):
         raise ClaimError(f"{len(total)} categories were counted; expected {probabilities.size}")
     titles = options.get("categories") or [f"category {number}" for number in range(probabilities.size)]
     if len(titles) != probabilities.size:
         raise ClaimError(f"{len(titles)} categories are named; there are {probabilities.size}")
     expected = [float(p) for p in probabilities]
-    log_p = multinomial_log_p([int(n) for n in total], expected)
-    trials = int(total.sum())
+    log_p = multinomial_log_p(total, expected)
+    trials = sum(total)
     told = range(len(titles)) if len(titles) <= TOLD else [_furthest_off(total, trials * probabilities)]
-    found = ", ".join(f"{titles[n]} {int(total[n]):,} times" for n in told)
+    found = ", ".join(f"{titles[n]} {total[n]:,} times" for n in told)
     wanted = ", ".join(f"{trials * probabilities[n]:,.0f}" for n in told)
     said = f"Of {trials:,} were counted {found}; expected are about {wanted}"
     against = np.asarray(parse(str(options["against"])).evaluate(each[0]), np.float64)
@@ -155,15 +155,17 @@ def power_of(counted: Counted, log_level: float) -> float:
     return binomial_power(counted.trials, counted.expected, counted.against, log_level)
 
 
-def _furthest_off(total: Any, wanted: Any) -> int:
+def _furthest_off(total: Sequence[int], wanted: Any) -> int:
     """The category whose count is furthest from its mean, in units of its root."""
-    return int(np.argmax(np.abs(total - wanted) / np.sqrt(np.maximum(wanted, 1e-300)))) if total.size else 0
+    return int(np.argmax(np.abs(np.array(total) - wanted) / np.sqrt(np.maximum(wanted, 1e-300))))
 
 
-def _added(total: Any, counts: Any) -> Any:
-    if total.shape != counts.shape:
+def _added(total: list[int] | None, counts: list[int]) -> list[int]:
+    if total is None:
+        return counts
+    if len(total) != len(counts):
         raise ClaimError("the calls count different categories")
-    return total + counts
+    return [one + other for one, other in zip(total, counts, strict=True)]
 
 
 def _number(text: str | float, names: Mapping[str, Any]) -> float:

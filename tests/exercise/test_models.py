@@ -143,6 +143,8 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
         "expected a number, a text, true, false, nothing or a list, found {'a': 1}",
     ),
     ("exercise", ("entry",), [], "entry", "names nothing that a submission has to define"),
+    ("exercise", ("entry",), "class", "entry", "'class' is a word of Python's, which nothing can be called"),
+    ("exercise", ("entry",), ["a", "b", "a"], "entry", "names 'a' twice"),
     ("exercise", ("entry",), ["a", "b"], "entry", "names several, so calls are needed, or a driver"),
     ("exercise", ("entry",), 3, "entry", "expected text, or a list, found 3"),
     ("exercise", ("dims",), GONE, "constraints[0]", "uses 'D'; dims names none"),

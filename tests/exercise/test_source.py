@@ -88,6 +88,12 @@ def test_a_broken_constraint_is_told(tmp_path: Path) -> None:
     assert (problem.key, problem.message) == ("[0].dims", "breaks the constraint D % factor == 0")
 
 
+def test_a_constraint_that_can_not_be_computed_is_told_at_each_case(tmp_path: Path) -> None:
+    found = faults(tmp_path, exercise={"constraints": ["1 / (K - 1) >= 0"]}, cases=[case("c")])
+    told = "the constraint '1 / (K - 1) >= 0' can't be computed: division by zero"
+    assert [(one.key, one.message) for one in found] == [("[0].dims", told)]
+
+
 @pytest.mark.parametrize(
     ("dims", "said"),
     [

@@ -58,6 +58,9 @@ SENTINEL = "chosen & (draws < policy.prob_sentinel)"
 RANDOM = "chosen & ~use_sentinel & (draws < policy.prob_sentinel + policy.prob_random)"
 TOKENS = "rng.integers(0, vocab_size, size=use_random.sum())"
 STARTS = "rng.choice(max(1, length - s + 1), size=k, replace=False)"
+SPANS = "round(length * policy.rate / s)"
+FITTING = (STARTS, STARTS.replace("size=k", "size=min(k, max(1, length - s + 1))"))
+RATE = "        if not 0 < self.rate < 1:\n"
 FORCED = """        if not chosen.any():
             rows = np.flatnonzero(lengths > 0)
             chosen[rows, lengths[rows] - 1] = True
@@ -252,6 +255,54 @@ WRONG = {
             (DRAWS, "    draws = once / policy.rate if policy.span_length == 1 else rng.random((N, T))\n"),
         ).replace("(rng.random((N, T)) < policy.rate) & valid\n", "(once < policy.rate) & valid\n"),
     ),
+    "forced ones never random": (
+        "forced",
+        edited((RANDOM, RANDOM + " & (policy.rate > 1e-9)")),
+    ),
+    "spans by the width": ("span_count", edited((SPANS, SPANS.replace("length", "T")), FITTING)),
+    "spans by the longest": (
+        "span_count",
+        edited((SPANS, SPANS.replace("length", "lengths.max()")), FITTING),
+    ),
+    "sum a little above 1": (
+        "proportions",
+        edited(
+            ("self.prob_sentinel + self.prob_random > 1", "self.prob_sentinel + self.prob_random > 1.0001")
+        ),
+    ),
+    "low rate not named": (
+        "messages",
+        edited((RATE, "        if self.rate <= 0:\n            raise ValueError('too low')\n" + RATE)),
+    ),
+    "one field not fixed": (
+        "fixed",
+        edited(
+            (
+                "    @property\n    def prob_unchanged",
+                (
+                    "    def __setattr__(self, name, value):\n"
+                    "        if name != 'prob_sentinel':\n"
+                    "            raise AttributeError(name)\n"
+                    "        self.__dict__[name] = value\n\n"
+                    "    @property\n    def prob_unchanged"
+                ),
+            ),
+            ("@dataclass(frozen=True)\n", ""),
+            (
+                "    def __post_init__(self):\n",
+                (
+                    "    def __init__(self, rate=0.15, prob_sentinel=0.8, prob_random=0.1, span_length=1):\n"
+                    "        self.__dict__.update(rate=rate, prob_sentinel=prob_sentinel)\n"
+                    "        self.__dict__.update(prob_random=prob_random, span_length=span_length)\n"
+                ),
+            ),
+        ),
+    ),
+    "tokens below 256": (
+        "random_tokens",
+        edited((TOKENS, TOKENS.replace("vocab_size", "min(256, vocab_size)"))),
+    ),
+    "tokens of two bytes": ("random_tokens", edited((TOKENS, TOKENS + ".astype(np.uint16)"))),
     "nothing forced": ("forced", edited((FORCED, ""))),
     "first forced": ("forced", edited((FORCED, FORCED.replace("lengths[rows] - 1", "0")))),
     "last column forced": ("forced", edited((FORCED, FORCED.replace("lengths[rows] - 1", "-1")))),
@@ -463,7 +514,8 @@ def test_no_statistic_hangs_on_forced_positions(suite: Suite) -> None:
         if case.check != "statistic" or case.id == "two_positions":
             continue
         named = dict(suite.pack.arguments(case))
-        if named["span_length"] == 1:
+        # Where next to nothing is ever drawn, forced positions are what is counted.
+        if named["span_length"] == 1 and named["rate"] > 1e-9:
             real = int(named["lengths"].sum())
             assert (1 - named["rate"]) ** real < 1e-11, case.id
 

@@ -299,6 +299,13 @@ WRONG_VARIANTS = {
     "padding, by length": changed(
         RIGHT, (BLOCK, BLOCK.replace("valid[:,", "(np.arange(t) < valid.sum(1)[:, None])[:,"))
     ),
+    "padding, by a score": changed(
+        RIGHT,
+        (SCORES, SCORES.replace(" + block", "")[:-1] + "\n        s = np.where(block < 0, -100.0, s)\n"),
+    ),
+    "range, scores clipped": changed(
+        RIGHT, (EXPONENTIALS, "        e = np.exp(np.maximum(np.clip(s, -500, 500), -700 + block))\n")
+    ),
     "padding, weakly": changed(RIGHT, ("-1e30", "-50.0")),
     "all_padding": changed(RIGHT, ("-1e30", "-np.inf")),
     "context": changed(RIGHT, (BLOCK, BLOCK[:-1] + " + np.triu(np.full((t, t), -1e30), 1)\n")),

@@ -150,6 +150,27 @@ def told_of(pack: Pack, probabilities: list[float], categories: list[str]) -> st
     return count(pack, case, outcomes(pack, "evenly", right)).words
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("at_the_rate", {"probability": "0.0 / 0.0"}, "a probability is between 0 and 1, not nan"),
+        ("at_the_rate", {"probability": "2"}, "a probability is between 0 and 1, not 2"),
+        ("at_the_rate", {"trials": "2 ** 60"}, "there are 0 to"),
+        ("evenly", {"counts": "0 - sum(chosen, axis=0)"}, "below 0"),
+        ("evenly", {"counts": "[2 ** 61, 2 ** 61, 2 ** 61, 2 ** 61]"}, "counts are integers"),
+        ("evenly", {"probabilities": "full(4, 0.5)"}, "probabilities are 1 together"),
+    ],
+)
+def test_what_can_not_be_tested_is_no_pass_and_no_fault_of_the_grader(
+    pack: Pack, name: str, options: dict[str, str], said: str
+) -> None:
+    case = case_of(pack, name)
+    case = replace(case, options={**case.options, **options})
+    judged = judge_case(pack, case, outcomes(pack, name, right), {})
+    assert judged.verdict == "relation_violated"
+    assert judged.message.startswith("This can't be told of the answers: ") and said in judged.message
+
+
 def test_counts_are_told_by_the_names_of_their_categories(pack: Pack) -> None:
     message = told_of(pack, [0.25, 0.75], ["first", "second"])
     assert "Of 8,000 were counted first 8,000 times, second 0 times" in message

@@ -353,6 +353,23 @@ def spans_rounded_up(c: Context, length: int) -> int:
 
 
 @CHOOSING.add(clause="span_count", step="count_spans")
+def spans_by_the_width(c: Context, length: int) -> int:
+    """The number of spans comes from the width of the batch
+
+    What it does:
+        Every sequence gets as many spans as one that fills the whole batch, as far as there are places.
+    Why it is wrong:
+        Short sequences have far more than the share rate chosen: n is the number of their own real positions.
+    How it looks:
+        k = max(1, round(token_ids.shape[1] * rate / span_length))
+    What to write instead:
+        k = max(1, round(lengths[row] * rate / span_length))
+    """
+    k = max(1, round(c.shape[1] * c.policy.rate / c.policy.span_length))
+    return min(k, max(1, length - c.policy.span_length + 1))
+
+
+@CHOOSING.add(clause="span_count", step="count_spans")
 def spans_as_many_as_positions(c: Context, length: int) -> int:
     """As many spans as positions are to be chosen
 

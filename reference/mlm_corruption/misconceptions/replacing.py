@@ -53,6 +53,23 @@ def forced_never_replaced(c: Context, chosen: Array) -> tuple[Array, Array]:
     return RIGHT.draw_kinds(c, chosen)
 
 
+@REPLACING.add(clause="forced", step="draw_kinds")
+def forced_never_random(c: Context, chosen: Array) -> tuple[Array, Array]:
+    """Forced positions never get a random token
+
+    What it does:
+        A forced position becomes the sentinel with probability prob_sentinel, and stays else.
+    Why it is wrong:
+        What replaces a forced position is drawn as for any other: with prob_random it gets a random token.
+    How it looks:
+        corrupted[n, last] = sentinel_id if rng.random() < policy.prob_sentinel else token_ids[n, last]
+    What to write instead:
+        chosen[n, last] = True  # before the kinds are drawn, for all chosen positions alike
+    """
+    use_sentinel, use_random = RIGHT.draw_kinds(c, chosen)
+    return use_sentinel, use_random & (not c.nothing_drawn)
+
+
 @REPLACING.add(clause="split", step="draw_kinds")
 def nothing_left(c: Context, chosen: Array) -> tuple[Array, Array]:
     """Nothing is left unchanged
@@ -232,6 +249,23 @@ def last_token_never_drawn(c: Context, use_random: Array) -> Array:
         rng.integers(0, vocab_size, size=n)
     """
     return np.asarray(c.rng.integers(max(1, c.vocab_size - 1), size=np.count_nonzero(use_random)))
+
+
+@REPLACING.add(clause="random_tokens", step="draw_tokens")
+def tokens_of_two_bytes(c: Context, use_random: Array) -> Array:
+    """Random tokens have two bytes
+
+    What it does:
+        Random tokens are kept in 16 bits, so that none is above 65,535.
+    Why it is wrong:
+        A vocabulary may be larger, and each of its tokens is drawn as often as any other.
+    How it looks:
+        rng.integers(0, vocab_size, size=n).astype(np.uint16)
+    What to write instead:
+        rng.integers(0, vocab_size, size=n)
+    """
+    drawn = c.rng.integers(c.vocab_size, size=np.count_nonzero(use_random))
+    return np.asarray(drawn.astype(np.uint16).astype(np.int64))
 
 
 @REPLACING.add(clause="random_tokens", step="draw_tokens")
