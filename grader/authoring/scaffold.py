@@ -29,7 +29,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 FOLDERS = ("cases", "reference", "submissions")
 FILES = {
     "cases": ("exercise.yaml", "basics.yaml", "drawn.yaml", "policy.yaml", "statement.md"),
-    "reference": ("model.py", "misconceptions.py", "crosscheck.py", "rounding.py"),
+    "reference": ("model.py", "misconceptions.py", "crosscheck.py", "rounding.py", "demo.py"),
     "submissions": tuple(
         f"{name}{ending}"
         for name in ("right_rows", "right_loops", "wrong_columns", "wrong_in_place", "banned_norm")

@@ -25,6 +25,7 @@ from grader.authoring.adequacy import (
 )
 from grader.authoring.answers import outcomes_like, outcomes_of, trivial_answers
 from grader.authoring.calibrate import FACTOR, HIGH_NOISE, HonestRuns, advise
+from grader.authoring.demo import demonstration_of
 from grader.authoring.mutants import Mutants
 from grader.authoring.power import look_at_test
 from grader.authoring.rebuild import Rebuild
@@ -37,7 +38,7 @@ from grader.authoring.worked import Worked, disagreements, read_worked, unknown_
 from grader.batch.asking import asked_of
 from grader.batch.limits import allowed_here
 from grader.batch.runner import Runner
-from grader.errors import ExerciseError, OwnFaultError, Problem
+from grader.errors import ExerciseError, OwnFaultError, Problem, ToolMissingError
 from grader.exercise import pack as packs
 from grader.exercise import yaml_source
 from grader.exercise.answers import answer_of
@@ -53,6 +54,7 @@ from grader.exercise.reference import Entry, load_entries
 from grader.exercise.rehearsal import Functions
 from grader.exercise.rehearsal import call as rehearsed
 from grader.exercise.right_answers import RightAnswer, call_reference
+from grader.exercise.roots import DEMO
 from grader.exercise.source import ExerciseSource, PlacedCase, shown
 from grader.exercise.structure import UnfitError
 from grader.exercise.yaml_source import Document
@@ -179,6 +181,7 @@ class Validator:
         suite = Suite(self.pack)
         self._clauses()
         self._statement()
+        self._demo()
         self._work()
         self.progress("reference and cross-check")
         for placed in self.placed.values():
@@ -272,6 +275,21 @@ class Validator:
             told = told_of_hidden(statement, starter_text(self.source), self.placed.values())
             for problem in [*statement.problems, *told]:
                 self.weaknesses.append(Weakness(problem.file, problem.line, "statement", problem.message))
+
+    def _demo(self) -> None:
+        """The author's examples can be shown; where there are none, nothing can be at fault."""
+        path = self.source.reference_folder / DEMO
+        if not path.is_file():
+            return
+        self.progress(path.name)
+        try:
+            demonstration_of(self.source)
+        except ExerciseError as error:
+            for problem in error.problems:
+                file = shown(Path(problem.file))
+                self.weaknesses.append(Weakness(file, problem.line, "demo_fails", problem.message))
+        except ToolMissingError as error:
+            self.weaknesses.append(Weakness(shown(path), 0, "demo_fails", str(error)))
 
     def _work(self) -> None:
         total, most = 0.0, 0

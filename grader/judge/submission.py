@@ -36,9 +36,9 @@ from grader.result import (
 )
 
 MAX_DETAILED = 3
-NO_HINT = ("passed", "timed_out", "out_of_memory", "crashed", "skipped")
+NO_HINT = ("passed", "timed_out", "crashed", "skipped")
 # Of these no value was held against the right one.
-NOT_COMPARED = ("raised", "wrong_shape", "wrong_type")
+NOT_COMPARED = ("raised", "out_of_memory", "wrong_shape", "wrong_type")
 NEARLY_ALL = 0.9
 MAX_DIGEST = 80
 # Checks that are named in a sentence.
@@ -423,7 +423,7 @@ def _case_result(case: PackCase, ruling: Ruling, known: _Known) -> CaseResult:
         verdict=ruling.verdict,
         error=error,
         message=ruling.message,
-        # A hint is about a wrong answer; it misleads where there is none.
+        # A hint is about a wrong answer, or one that is too large; it misleads where there may be none.
         hint="" if ruling.verdict in NO_HINT else case.hint,
     )
 

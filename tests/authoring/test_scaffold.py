@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from grader.authoring import freeze as freezing
 from grader.authoring import scaffold
+from grader.authoring.demo import demonstration_of
 from grader.authoring.scaffold import make, require_name, suggested
 from grader.errors import GraderError
 from grader.exercise.fields import Identifier
@@ -225,6 +226,13 @@ def test_a_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "root").write_text("")
     with pytest.raises(GraderError, match="is a file; name a folder"):
         make(tmp_path / "root", "row_mean")
+
+
+def test_a_new_exercise_shows_its_reference_at_work(tmp_path: Path, unfrozen: None) -> None:
+    source = load(make(tmp_path, "row_mean").folders[0])
+    assert (source.reference_folder / "demo.py").is_file()
+    (example,) = demonstration_of(source).examples
+    assert example.vectors[0].values == pytest.approx((1.4, 1.4, 0.0))
 
 
 def test_every_template_is_used() -> None:

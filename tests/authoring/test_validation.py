@@ -185,6 +185,39 @@ def test_clause_without_public_case(tmp_path: Path) -> None:
     ]
 
 
+DEMO = """
+from grader.demonstration import Demonstration, Example, Metric
+
+from .model import row_scale
+
+
+def demonstrate():
+    return Demonstration("Rows", "One row.", [Example("one", "One", "", metrics=[Metric("all", {figure})])])
+"""
+
+
+@pytest.mark.parametrize(
+    ("figure", "line", "said"),
+    [
+        ("row_scale([[1.0]], [[2.0]], 1).sum()", 0, ""),
+        ("row_scale([[1.0]])", 8, "demonstrate() fails: TypeError: row_scale() missing 2 required"),
+        ("[1, 2]", 8, "expected a number or a text"),
+        ("nothing", 8, "demonstrate() fails: NameError: name 'nothing' is not defined"),
+        ("1 +", 8, "invalid syntax"),
+    ],
+)
+def test_a_demonstration_that_fails_is_told_at_its_line(
+    root: Path, figure: str, line: int, said: str
+) -> None:
+    path = root / "reference" / "row_scale" / "demo.py"
+    path.write_text(DEMO.replace("{figure}", figure))
+    weaknesses = Validator(load_source(root)).run(fast=True).weaknesses
+    assert [w.code for w in weaknesses] == (["demo_fails"] if line else [])
+    for weakness in weaknesses:
+        assert (weakness.file.endswith("demo.py"), weakness.line) == (True, line)
+        assert said in weakness.message
+
+
 def test_too_much_work_in_a_case(tmp_path: Path) -> None:
     large = {"N": 11, "D": 10, "K": 10, "factor": 1}
     weaknesses = validated(tmp_path, more=[CASES[0] | {"id": "large", "dims": large}]).weaknesses

@@ -77,7 +77,7 @@ def test_no_line_of_the_first_exercise_is_left(followed: tuple[str, Path], tmp_p
     folder = followed[1]
     files = [p.relative_to(folder) for name in ("cases", "reference") for p in (folder / name).rglob("*.*")]
     written = {p for p in files if p.suffix in (".py", ".yaml", ".md")}
-    assert len(written) == 9
+    assert len(written) == 10
     for path in written:
         assert (folder / path).read_text("utf-8") != (tmp_path / path).read_text("utf-8"), path
 

@@ -188,11 +188,12 @@ def test_a_hint_of_another_clause_than_the_mistakes_is_left_out(stepped: Pack) -
     assert result.broken_clauses()[0] in clauses
 
 
-def test_a_hint_stays_off_where_calls_of_several_clauses_give_no_answer() -> None:
+@pytest.mark.parametrize("state", ["raised", "out_of_memory"])
+def test_a_hint_stays_off_where_calls_of_several_clauses_give_no_answer(state: Any) -> None:
     names = ("rows", "b", "c")
     cases = [case(id=f"c{n}", hint="h", clause=names[n % 3], steps=(0,)) for n in range(6)]
-    raised = StepOutcome("raised", failure=Failure("ValueError", "no"))
-    run = Execution(report={}, load=LOADED, steps={"public": [raised]})
+    ended = StepOutcome(state, failure=Failure("ValueError", "no"))
+    run = Execution(report={}, load=LOADED, steps={"public": [ended]})
     titles = {name: {"title": name, "text": ""} for name in names}
     for some, hint in ((cases, ""), (cases[:2], "h")):
         pack = pack_of(*some, expected={c.id: GOOD for c in some})
@@ -479,7 +480,7 @@ def test_only_failing_public_cases_have_details_and_only_the_first_few() -> None
     assert {c.hint for c in result.cases} == {"h"}
 
 
-@pytest.mark.parametrize("state", ["timed_out", "crashed", "out_of_memory", "not_run"])
+@pytest.mark.parametrize("state", ["timed_out", "crashed", "not_run"])
 def test_a_call_without_an_answer_has_no_hint_on_answers(state: Any) -> None:
     pack = pack_of(case(hint="Look at the divisor."), expected={"one": GOOD})
     steps = {"public": [StepOutcome(state, detail="it ended")]}
@@ -488,6 +489,14 @@ def test_a_call_without_an_answer_has_no_hint_on_answers(state: Any) -> None:
     steps = {"public": [returned(GOOD + 1)]}
     (found,) = judge(context(pack), Execution(report={}, load=LOADED, steps=steps)).cases
     assert found.hint == "Look at the divisor."
+
+
+def test_where_memory_runs_out_the_hint_of_the_case_is_shown() -> None:
+    """What takes too much memory is often what the hint is about: an array that is far too large."""
+    pack = pack_of(case(hint="One sum a row."), expected={"one": GOOD})
+    steps = {"public": [StepOutcome("out_of_memory", failure=Failure("MemoryError", "9 GiB"))]}
+    (found,) = judge(context(pack), Execution(report={}, load=LOADED, steps=steps)).cases
+    assert (found.verdict, found.hint) == ("out_of_memory", "One sum a row.")
 
 
 def test_a_passed_case_shows_neither_hint_nor_details(pack: Pack) -> None:
