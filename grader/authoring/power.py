@@ -43,8 +43,14 @@ def look_at_test(
         message = f"its power against {case.options['against']} is {power:.4g}; {POWER} is wanted"
         faults.append(("statistic_without_power", message + _advice(counted, log_level), "check", "calls"))
     if counted.log_p < math.log(IMPROBABLE):
-        message = f"the reference does what chance does once in {math.exp(-counted.log_p):.0f} times"
-        faults.append(("reference_improbable", f"{message}: {counted.words}", "check"))
+        # How rarely chance does it stands in the words.
+        faults.append(
+            (
+                "reference_improbable",
+                f"chance hardly ever gives what the reference gives: {counted.words}",
+                "check",
+            )
+        )
     return test, faults
 
 

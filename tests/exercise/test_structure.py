@@ -192,6 +192,28 @@ def test_texts_are_equal_numbers_just_when_they_are_equal(one: str, other: str) 
     assert all(number.is_integer() and 0 <= number < EXACT for number in numbers)
 
 
+@pytest.mark.parametrize("number", [10**17, -(10**17), 2**53 + 2])
+def test_a_number_may_be_a_large_int(number: int) -> None:
+    """How many operations something takes is counted in ints, and estimated in floats."""
+    assert flat(number, NUMBER).numbers.tolist() == flat(float(number), NUMBER).numbers.tolist()
+
+
+def test_an_int_that_no_float_can_be_is_infinite() -> None:
+    assert flat(10**400, NUMBER).numbers.tolist() == [math.inf]
+    assert flat(-(10**400), NUMBER).numbers.tolist() == [-math.inf]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=2))
+def test_whole_numbers_of_an_array_are_told_apart_beyond_what_a_float_holds(numbers: list[int]) -> None:
+    one, other = flat(np.array(numbers, np.int64), COUNTS).numbers
+    assert (one == other) == (numbers[0] == numbers[1])
+
+
+def test_neighbours_of_an_array_are_told_apart_beyond_what_a_float_holds() -> None:
+    one, other = flat(np.array([2**60, 2**60 + 1]), COUNTS).numbers
+    assert one != other
+
+
 @given(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70))
 def test_whole_numbers_are_told_apart_beyond_what_a_float_holds(one: int, other: int) -> None:
     numbers = [flat(number, INTEGER).numbers[0] for number in (one, other)]
