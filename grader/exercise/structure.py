@@ -161,11 +161,17 @@ def require_sizes(found: Flat, dims: Mapping[str, int]) -> dict[str, int]:
         UnfitError: A size is not the one that is stated, or a free name would be two sizes.
     """
     bound: dict[str, int] = {}
-    for path, size, number in found.sizes:
-        free = isinstance(size, str) and size.isidentifier() and size not in dims
+
+    def is_free(size: str | int | float) -> bool:
+        return isinstance(size, str) and size.isidentifier() and size not in dims
+
+    # Free names first: a size that is computed from one may stand before the part that decides it.
+    for path, size, number in sorted(found.sizes, key=lambda one: not is_free(one[1])):
+        free = is_free(size)
         try:
             wanted = bound.setdefault(str(size), number) if free else int(evaluate(size, {**dims, **bound}))
         except ExpressionError:
+            # It is computed from a free name that no part of this answer decides.
             continue
         if number != wanted:
             what = show_path(path) or "The answer"

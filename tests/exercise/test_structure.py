@@ -423,3 +423,11 @@ def test_a_path_is_shown_as_one_writes_it(path: Any, shown: str) -> None:
 def test_the_place_of_a_number_in_an_array_has_its_index() -> None:
     leaves = [leaf("a"), leaf("b", shape=(2, 3))]
     assert [place(leaves, n) for n in (0, 1, 6)] == ["a", "b[0, 0]", "b[1, 2]"]
+
+
+def test_a_size_that_hangs_on_a_later_part_is_checked_too() -> None:
+    """``edges`` comes before ``points``, whose size is free."""
+    wanted = form(container="dict", items={"points": form(shape=["M"]), "edges": form(shape=["M + 1"])})
+    assert require_sizes(flat({"edges": np.zeros(4), "points": np.zeros(3)}, wanted), {}) == {"M": 3}
+    with pytest.raises(UnfitError, match="edges has 5 where 4 are expected"):
+        require_sizes(flat({"edges": np.zeros(5), "points": np.zeros(3)}, wanted), {})
