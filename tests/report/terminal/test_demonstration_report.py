@@ -102,7 +102,7 @@ def test_a_long_vector_has_a_line_and_a_bar_for_each_element() -> None:
 
 def test_a_text_that_needs_a_line_has_one() -> None:
     said = "id -1 is none of 6 tokens"
-    lines = of(vectors=[Vector("v", ["no ids", said], ["a", "b"])], width=40)
+    lines = of(vectors=[Vector("v", ["no ids", said], ["a", "b"])], width=30)
     assert lines == ["  v", "    a  no ids", f"    b  {said}"]
 
 
