@@ -162,7 +162,8 @@ class _Vector:
                 yield _indented(Text(f"{MORE} {plural(len(rows) - MAX_BELOW, 'more element')}"))
             before = "" if isinstance(value, str) else " " * (text - cell_len(written))
             line = f"{set_cell_size(own, name)}  {before}{written}"
-            yield _indented(Text(f"{line}  {_bar(value, most, room)}".rstrip(), no_wrap=True))
+            told = f"{line}  {_bar(value, most, room)}".rstrip()
+            yield _indented(Text(told, no_wrap=True, overflow="ellipsis"))
 
 
 def _bar(value: Any, most: float, room: int) -> str:
