@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,12 +60,14 @@ class Answer:
         """How far another answer of the same form is off, relative to this one's magnitude.
 
         Where they have parts it is the largest of the parts' errors; infinite where something differs that
-        must be equal. NaN where one of them is NaN.
+        must be equal, as whole numbers and truth values. NaN where one of them is NaN.
         """
         if not self.array.size:
             return 0.0
         with np.errstate(all="ignore"):
             difference = np.abs(np.asarray(other.array, np.float64) - np.asarray(self.array, np.float64))
+            if self.leaves is None and all(one.array.dtype.kind in "iub" for one in (self, other)):
+                return math.inf if difference.any() else 0.0
             if self.leaves is None:
                 return float(difference.max()) / (float(np.max(np.abs(self.array))) or 1.0)
             scale = scales(self.leaves, self.array)

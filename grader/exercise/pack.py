@@ -131,6 +131,11 @@ class PackCall:
         """The dtypes that an answer may have which is one array."""
         return tuple(self.returns.get("dtype", ("float32", "float64")))
 
+    @property
+    def exact(self) -> bool:
+        """Whether the answer is one array of whole numbers or truth values, which are equal or not."""
+        return self.is_array and not any(name.startswith("float") for name in self.dtypes)
+
     @cached_property
     def form(self) -> Form:
         """The form of the answer."""

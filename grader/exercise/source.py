@@ -372,6 +372,8 @@ def _check_claims(check: Check, exercise: Exercise, fault: Any) -> None:
     # A generator is no value: what is left of it after a call says nothing.
     values = {name for name, one in exercise.parameters.items() if one.generator is None}
     known = {*values, *items, "answer"}
+    # Where a claim is meant to be about the item, it would hold of every answer.
+    twice = set(exercise.parameters) & set(items)
     if change_of(check):
         known.add("changed")
 
@@ -385,10 +387,14 @@ def _check_claims(check: Check, exercise: Exercise, fault: Any) -> None:
             return
         for name in sorted(used - known):
             fault(("check", *at), f"uses {name!r}{did_you_mean(name, sorted(known))}")
+        for name in sorted(used & twice):
+            said = f"uses {name!r}, an argument and an item of the answer; write answer.{name} for the item"
+            fault(("check", *at), f"{said}, and let the argument have another name")
 
     for name, text in check.let.items():
         look(text, "let", name)
         known.add(name)
+        twice.discard(name)
     if isinstance(check, Holds):
         for number, claim in enumerate(check.holds):
             look(claim.claim, "holds", number, "claim")

@@ -162,11 +162,17 @@ def require_sizes(found: Flat, dims: Mapping[str, int]) -> dict[str, int]:
         UnfitError: A size is not the one that is stated, or a free name would be two sizes.
     """
     bound: dict[str, int] = {}
-    for path, size, number in found.sizes:
-        free = isinstance(size, str) and size.isidentifier() and size not in dims
+
+    def is_free(size: str | int | float) -> bool:
+        return isinstance(size, str) and size.isidentifier() and size not in dims
+
+    # Free names first: a size that is computed from one may stand before the part that decides it.
+    for path, size, number in sorted(found.sizes, key=lambda one: not is_free(one[1])):
+        free = is_free(size)
         try:
             wanted = bound.setdefault(str(size), number) if free else int(evaluate(size, {**dims, **bound}))
         except ExpressionError:
+            # It is computed from a free name that no part of this answer decides.
             continue
         if number != wanted:
             what = show_path(path) or "The answer"
@@ -213,7 +219,7 @@ class _Reader:
             raise UnfitError("wrong_type", f"{_where(path)} holds values that can't be read.")
         self.sizes += [(path, size, n) for size, n in zip(shape, value.shape, strict=True)]
         array = _values_of(value, path, wanted)
-        self._leaf(path, value.shape, array, group, exact=array.dtype.kind != "f")
+        self._leaf(path, value.shape, _told_apart(array), group, exact=array.dtype.kind != "f")
 
     def _single(self, value: Value | None, form: Form, path: Path, group: str) -> None:
         kind = form.container
@@ -231,7 +237,7 @@ class _Reader:
         elif kind == "integer" and isinstance(item, int) and not isinstance(item, bool):
             number = float(item) if abs(item) <= EXACT else _of_text(str(item))
         elif kind == "number" and isinstance(item, int | float) and not isinstance(item, bool):
-            number = float(item) if isinstance(item, float) or abs(item) <= EXACT else math.inf
+            number = _as_float(item)
         if number is None:
             raise UnfitError("wrong_type", _said(path, value, words(form)))
         self._leaf(path, (), [number], group, exact=kind != "number")
@@ -354,6 +360,22 @@ def _as_lists(array: NDArray[Any]) -> Value:
         return PlainValue(type(item).__name__, item)
 
     return nested(array.tolist())
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _told_apart(array: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers that float64 does not hold as it holds those made of texts, others as they are."""
+    if array.dtype.kind != "i" or not (large := (array > EXACT) | (array < -EXACT)).any():
+        return array
+    numbers = array.astype(np.float64)
+    numbers[large] = [_of_text(str(number)) for number in array[large].tolist()]
+    return numbers
 
 
 def _of_text(text: str) -> float:

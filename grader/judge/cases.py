@@ -75,7 +75,7 @@ def judge_case(
     if case.check == "compare" and structured:
         return _compare_structured(case, structured[0], pack.expected(case))
     if case.check == "compare":
-        return _compare(case, answers[0], pack.expected(case))
+        return _compare(case, answers[0], pack.expected(case), exact=call.exact)
     if case.check == "finite":
         return _finite(answers[0])
     placed = pack.plans[case.visibility][case.steps[0]]
@@ -110,16 +110,17 @@ def _compare_structured(case: PackCase, answer: Structured, expected: NDArray[np
     return Judgement("wrong_value", said + at, told, answer.numbers, expected)
 
 
-def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64]) -> Judgement:
+def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64], *, exact: bool) -> Judgement:
     assert case.tolerance is not None
-    result = compare(answer, expected, case.tolerance, case.scale)
+    tolerance = 0.0 if exact else case.tolerance
+    result = compare(answer, expected, tolerance, case.scale)
     if result.equal:
         return Judgement("passed", comparison=result)
     if result.not_finite:
         what = _not_finite_words(answer)
         message = f"{result.not_finite} of {result.size} values are {what}; all expected ones are finite."
     else:
-        message = values_message(result.beyond, result.size, result.max_abs, result.max_rel, case.tolerance)
+        message = values_message(result.beyond, result.size, result.max_abs, result.max_rel, tolerance)
     return Judgement("wrong_value", message, result, answer, expected)
 
 

@@ -89,6 +89,11 @@ class Evidence:
         return scales(self.structured[0].leaves, *(self.answers[n] for n in numbers))
 
 
+def _tolerance(measured: float, *arrays: Array) -> float:
+    """What two answers may be apart: whole numbers and truth values are equal or not."""
+    return 0.0 if all(array.dtype.kind in "iub" for array in arrays) else measured
+
+
 def _scale(*arrays: Array) -> float:
     return max((_magnitude(a) for a in arrays), default=0.0) or 1.0
 
@@ -129,12 +134,13 @@ def equals(e: Evidence) -> Judgement:
             said = f"The {name} answer holds NaN or infinite values."
             return Judgement("relation_violated", said, answers=both)
     # The tolerance was measured on whole answers.
-    result = compare(second, first, e.case.tolerance, e.scale(0, 1))
+    tolerance = _tolerance(e.case.tolerance, first, second)
+    result = compare(second, first, tolerance, e.scale(0, 1))
     if result.equal:
         return Judgement("passed", comparison=result)
     message = (
         f"Rows that must be equal differ by up to {result.max_abs:.2g} "
-        f"(relative {result.max_rel:.2g}; {e.case.tolerance:.1g} is allowed)."
+        f"(relative {result.max_rel:.2g}; {tolerance:.1g} is allowed)."
     )
     return Judgement("relation_violated", message, result, second, first, both)
 
@@ -167,7 +173,7 @@ def same_on_repeat(e: Evidence) -> Judgement:
     first, last = e.answers[0], e.answers[-1]
     if first.shape != last.shape:
         return Judgement("not_repeatable", "The same call gave an answer of another size.")
-    result = compare(last, first, e.case.tolerance, e.scale(0))
+    result = compare(last, first, _tolerance(e.case.tolerance, first, last), e.scale(0))
     if result.equal:
         return Judgement("passed", comparison=result)
     between = " after another call in between" if len(e.answers) > 2 else ""

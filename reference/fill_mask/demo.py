@@ -147,6 +147,7 @@ def _refused() -> Example:
     ]
     tried.append(("top_k 0", _said(fill_mask, IDS, weights(), *figures, 0)))
     tried.append(("likelihood", _said(sequence_log_prob, IDS)))
+    raised = [(what, said.partition(": ")[2]) for what, said in tried if ": " in said]
     return Example(
         "refused",
         "What is refused",
@@ -154,7 +155,7 @@ def _refused() -> Example:
         "the order empty, too long, outside the vocabulary, top_k is told.",
         vectors=[
             Vector("Raised", [said.partition(":")[0] for _, said in tried], [what for what, _ in tried]),
-            Vector("With these words", [said.partition(": ")[2] for _, said in tried if ": " in said]),
+            Vector("With these words", [words for _, words in raised], [what for what, _ in raised]),
         ],
     )
 

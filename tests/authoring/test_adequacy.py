@@ -479,3 +479,9 @@ def test_a_suite_gives_slow_references_room(pack: Pack) -> None:
     assert suite.seconds == 2.0
     suite.give(3.0)
     assert suite.seconds == TIMES * 3.0
+
+
+def test_a_mutant_that_nothing_could_be_held_against_is_an_open_hole() -> None:
+    """Agreeing on no input at all says nothing."""
+    fate, figures = fate_of(Trial("x"), Agreement(0, True))
+    assert fate == "open_hole" and "no generated input" in figures

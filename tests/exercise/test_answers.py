@@ -64,6 +64,13 @@ def test_the_error_of_an_array_is_relative_to_its_largest_value(array: Any, off:
     assert Answer(array).unlike(Answer(other)) == ""
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.bool_])
+def test_whole_numbers_and_truth_values_are_equal_or_infinitely_off(dtype: Any) -> None:
+    right = Answer(np.array([0, 1, 10**7]).astype(dtype))
+    off = Answer(np.array([1, 1, 10**7]).astype(dtype))
+    assert right.error(right) == 0 and right.error(off) == math.inf
+
+
 def test_nothing_is_never_off() -> None:
     empty = Answer(np.zeros((0, 3)))
     assert empty.error(Answer(np.zeros((0, 3)))) == 0 and empty.finite

@@ -192,6 +192,28 @@ def test_texts_are_equal_numbers_just_when_they_are_equal(one: str, other: str) 
     assert all(number.is_integer() and 0 <= number < EXACT for number in numbers)
 
 
+@pytest.mark.parametrize("number", [10**17, -(10**17), 2**53 + 2])
+def test_a_number_may_be_a_large_int(number: int) -> None:
+    """How many operations something takes is counted in ints, and estimated in floats."""
+    assert flat(number, NUMBER).numbers.tolist() == flat(float(number), NUMBER).numbers.tolist()
+
+
+def test_an_int_that_no_float_can_be_is_infinite() -> None:
+    assert flat(10**400, NUMBER).numbers.tolist() == [math.inf]
+    assert flat(-(10**400), NUMBER).numbers.tolist() == [-math.inf]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=2))
+def test_whole_numbers_of_an_array_are_told_apart_beyond_what_a_float_holds(numbers: list[int]) -> None:
+    one, other = flat(np.array(numbers, np.int64), COUNTS).numbers
+    assert (one == other) == (numbers[0] == numbers[1])
+
+
+def test_neighbours_of_an_array_are_told_apart_beyond_what_a_float_holds() -> None:
+    one, other = flat(np.array([2**60, 2**60 + 1]), COUNTS).numbers
+    assert one != other
+
+
 @given(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70))
 def test_whole_numbers_are_told_apart_beyond_what_a_float_holds(one: int, other: int) -> None:
     numbers = [flat(number, INTEGER).numbers[0] for number in (one, other)]
@@ -419,3 +441,11 @@ def test_a_path_is_shown_as_one_writes_it(path: Any, shown: str) -> None:
 def test_the_place_of_a_number_in_an_array_has_its_index() -> None:
     leaves = [leaf("a"), leaf("b", shape=(2, 3))]
     assert [place(leaves, n) for n in (0, 1, 6)] == ["a", "b[0, 0]", "b[1, 2]"]
+
+
+def test_a_size_that_hangs_on_a_later_part_is_checked_too() -> None:
+    """``edges`` comes before ``points``, whose size is free."""
+    wanted = form(container="dict", items={"points": form(shape=["M"]), "edges": form(shape=["M + 1"])})
+    assert require_sizes(flat({"edges": np.zeros(4), "points": np.zeros(3)}, wanted), {}) == {"M": 3}
+    with pytest.raises(UnfitError, match="edges has 5 where 4 are expected"):
+        require_sizes(flat({"edges": np.zeros(5), "points": np.zeros(3)}, wanted), {})

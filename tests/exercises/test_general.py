@@ -21,6 +21,7 @@ import pytest
 import grader
 from grader.errors import GraderError
 from grader.exercise.cached import cached_pack
+from grader.exercise.source import load
 from grader.judge.details import snippet
 
 ROOT = Path(__file__).parent / "root"
@@ -266,3 +267,28 @@ def test_debug_stops_in_what_the_driver_calls(tmp_path: Path) -> None:
     assert "__init__()" in done.stdout and "draw()" in done.stdout
     assert "values_are_chosen holds" in done.stdout
     assert "rehearsal" not in done.stdout and "draws()" not in done.stdout, "only frames of the student's"
+
+
+# --- an author's slip --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("claim", "refused"), [("label == 'x'", True), ("answer.label == 'x'", False)])
+def test_a_claim_names_no_argument_that_is_an_item_of_the_answer_too(
+    tmp_path: Path, claim: str, refused: bool
+) -> None:
+    """It would be about the argument, and hold of every answer."""
+    shutil.copytree(ROOT / "cases" / NAME, tmp_path / "cases" / NAME)
+    added = f"""
+- id: slip
+  clause: sums
+  points: 1
+  dims: {{N: 2, K: 3}}
+  check: {{holds: [{{claim: "{claim}", says: The label is x.}}]}}
+"""
+    with (tmp_path / "cases" / NAME / "basics.yaml").open("a") as file:
+        file.write(added)
+    if not refused:
+        load(tmp_path / "cases" / NAME)
+        return
+    with pytest.raises(GraderError, match=r"an argument and an item of the answer; write answer\.label"):
+        load(tmp_path / "cases" / NAME)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from grader.exercise.pack import PackCall
 from grader.judge.cases import judge_case
 from grader.judge.relations import Judgement
 from grader.outcomes import Failure, PlainValue, StepOutcome
@@ -38,6 +40,20 @@ def test_wrong_values_are_counted_and_measured() -> None:
     assert judgement.obtained is not None
     assert np.array_equal(judgement.obtained, wrong)
     assert judgement.expected is not None
+
+
+@pytest.mark.parametrize("off", [0, 1])
+def test_whole_numbers_are_compared_exactly_however_large_the_largest_is(off: int) -> None:
+    """One in ten million is less than the tolerance of floats."""
+    one = case(shapes=((3,),), scale=1e7)
+    expected = np.array([3.0, 4.0, 1e7])
+    made = pack_of(one, expected={"one": expected})
+    call = PackCall(("x", "w", "factor"), {"shape": ["N"], "dtype": ["int64", "int32"]})
+    made = replace(made, exercise=replace(made.exercise, calls={"": call}))
+    answer = expected.astype(np.int64)
+    answer[0] += off
+    found = judge_case(made, one, [returned(answer)], {})
+    assert found.verdict == ("wrong_value" if off else "passed")
 
 
 def test_a_single_value_is_told_as_such() -> None:

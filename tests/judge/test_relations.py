@@ -44,6 +44,14 @@ def test_every_relation_of_the_yaml_is_judged() -> None:
 # --- equals -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("relation", ["equals", "same_on_repeat"])
+def test_whole_numbers_are_equal_or_not(relation: str) -> None:
+    """One in ten million is less than the tolerance of floats."""
+    first = np.array([3, 4, 10**7])
+    assert judged(relation, first, first.copy()).verdict == "passed"
+    assert judged(relation, first, np.add(first, [1, 0, 0])).verdict != "passed"
+
+
 @given(rows, st.permutations([0, 1, 2]))
 def test_equal_rows_in_the_order_named_pass(first: Any, order: list[int]) -> None:
     judgement = judged("equals", first, first[order], rows=order, other_rows=[0, 1, 2])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -117,6 +117,8 @@ def test_what_is_wrong_is_told_with_its_place(changes: dict[str, Any], verdict: 
 def test_the_tolerance_is_relative_to_each_parts_own_magnitude(rows: Any, tolerance: float) -> None:
     right = answer(rows=rows)
     scale = np.abs(rows).max() or 1.0
+    # Nothing is added to the smallest numbers that there are.
+    assume(scale > 1e-200)
     for factor, passes in ((0.5, True), (2.0, False)):
         off = rows.copy()
         off[1, 1] += factor * tolerance * scale

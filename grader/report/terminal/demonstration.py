@@ -18,6 +18,7 @@ from grader.report.values import finite
 
 DECIMALS = 3
 MAX_LABEL, MAX_NOTE, MAX_NAME, MAX_VALUE = 200, 600, 16, 24
+MAX_LINE = 60
 MAX_ROWS = 12
 # Blanks between columns.
 BETWEEN = 2
@@ -68,10 +69,10 @@ def _name(text: str) -> str:
     return one_line(text, MAX_NAME)
 
 
-def _texts(values: Sequence[Any]) -> list[str]:
-    """Values that stand together; texts as they are."""
+def _texts(values: Sequence[Any], most: int = MAX_VALUE) -> list[str]:
+    """Values that stand together; texts as they are, cut where they are longer than ``most``."""
     written = iter(alike([v for v in values if not isinstance(v, str)], DECIMALS))
-    return [one_line(v, MAX_VALUE) if isinstance(v, str) else next(written) for v in values]
+    return [one_line(v, most) if isinstance(v, str) else next(written) for v in values]
 
 
 class _Grid:
@@ -140,7 +141,8 @@ class _Vector:
     def __init__(self, vector: Vector) -> None:
         self.vector = vector
         self.names = [_name(name) for name in vector.names]
-        self.texts = _texts(vector.values)
+        # A text may have a line of its own.
+        self.texts = _texts(vector.values, MAX_LINE)
         self.beside = _Grid(vector.label, [self.names, self.texts], named=False)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -158,8 +160,10 @@ class _Vector:
         for at, (own, written, value) in enumerate([*first, *rows[len(first) :][-1:]]):
             if at and at == len(first):
                 yield _indented(Text(f"{MORE} {plural(len(rows) - MAX_BELOW, 'more element')}"))
-            line = f"{set_cell_size(own, name)}  {' ' * (text - cell_len(written))}{written}"
-            yield _indented(Text(f"{line}  {_bar(value, most, room)}".rstrip(), no_wrap=True))
+            before = "" if isinstance(value, str) else " " * (text - cell_len(written))
+            line = f"{set_cell_size(own, name)}  {before}{written}"
+            told = f"{line}  {_bar(value, most, room)}".rstrip()
+            yield _indented(Text(told, no_wrap=True, overflow="ellipsis"))
 
 
 def _bar(value: Any, most: float, room: int) -> str:

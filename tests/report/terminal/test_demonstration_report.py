@@ -100,6 +100,14 @@ def test_a_long_vector_has_a_line_and_a_bar_for_each_element() -> None:
     assert lines[-1].endswith("  10  " + "█" * 23)
 
 
+def test_a_text_that_needs_a_line_has_one() -> None:
+    said = "id -1 is none of 6 tokens"
+    lines = of(vectors=[Vector("v", ["no ids", said], ["a", "b"])], width=32)
+    assert lines == ["  v", "    a  no ids", f"    b  {said}"]
+    cut = of(vectors=[Vector("v", ["no ids", said], ["a", "b"])], width=24)
+    assert cut[-1] == f"    b  {said[:16]}…"
+
+
 def test_of_a_very_long_vector_the_beginning_and_the_end_are_shown() -> None:
     lines = of(vectors=[Vector("v", range(30))])
     assert len(lines) == 22
