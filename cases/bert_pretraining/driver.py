@@ -99,7 +99,11 @@ def gradients(submission, weights, tokens, segments, coefficients, rows):
 
 
 def masked_loss(submission, logits, positions, original):
-    return submission.masked_loss(torch.from_numpy(logits), positions, torch.from_numpy(original))
+    loss = submission.masked_loss(torch.from_numpy(logits), positions, torch.from_numpy(original))
+    # The one number of shape (1,) is the same number.
+    if isinstance(loss, torch.Tensor) and tuple(loss.shape) == (1,):
+        return loss[0]
+    return loss
 
 
 def loss_gradient(submission, logits, positions, original):

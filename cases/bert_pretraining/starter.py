@@ -14,7 +14,7 @@ class TinyBertPretraining(nn.Module):
 
 
 def masked_loss(logits, positions, original):
-    """The mean cross entropy of logits (N, 6, 16) at a list of positions, as a tensor with one number.
+    """The mean cross entropy of logits (N, 6, 16) at a list of positions, as a tensor of shape ().
 
     original (N, 6) holds the tokens as they were before some were masked.
     """

@@ -126,6 +126,7 @@ class Attention""",
             "F.nll_loss(F.log_softmax(logits, -1).flatten(0, 1), labels.flatten(), ignore_index=-100)",
         )
     ),
+    "a loss of shape (1,)": changed((", labels)\n", ", labels).reshape(1)\n")),
     "a dataclass on the way": "from dataclasses import dataclass\n"
     + changed(
         (
@@ -260,6 +261,10 @@ WRONG: dict[str, tuple[str, str]] = {
 """,
             )
         ),
+    ),
+    "a loss for each example": (
+        "loss_value",
+        changed((", labels)\n", ', labels, reduction="none").sum(1) / len(positions)\n')),
     ),
     "a detached loss": ("learning", changed((", labels)\n", ", labels).detach()\n"))),
     "sorted in place": ("inputs", changed((LABELS, "    positions.sort()\n" + LABELS))),
