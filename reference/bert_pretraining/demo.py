@@ -177,9 +177,9 @@ def demonstrate() -> Demonstration:
         )
     version = torch.__version__.partition("+")[0]
     recorded = (
-        f"they are those recorded with torch {RECORDED_WITH}."
+        f"The losses are those recorded with torch {RECORDED_WITH}."
         if same
-        else f"they differ from those recorded with torch {RECORDED_WITH}: torch starts from other numbers."
+        else f"The losses differ from those recorded with torch {RECORDED_WITH} (other first weights)."
     )
     return Demonstration(
         "BERT at a reduced size: masked tokens and sentence pairs",
@@ -187,6 +187,6 @@ def demonstrate() -> Demonstration:
         "Some are replaced by MASK, which is token 3. In real pretraining 15 % of the tokens are chosen, "
         "and of those 8 in 10 become MASK, 1 in 10 another token, and 1 in 10 stay as they are.\n\n"
         f"The weights are the first ones of torch {version} after manual_seed({SEED}); nothing is trained, "
-        f"and no sentence stands behind the tokens. Of the losses: {recorded}",
+        f"and no sentence stands behind the tokens. {recorded}",
         examples,
     )

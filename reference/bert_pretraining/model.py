@@ -98,18 +98,26 @@ def encode(layers: Layers, tokens: Array, segments: Array) -> Array:
 
 
 def forward(
-    steps: Steps, weights: Mapping[str, Array], tokens: Array, segments: Array, loaded: Array
+    steps: Steps,
+    weights: Mapping[str, Array],
+    tokens: Array,
+    segments: Array,
+    loaded: Array,
+    still: Array | None = None,
 ) -> Array:
     """(N, 98) packed logits.
 
     Args:
         loaded: (16, 8) the word embeddings as they were when the weights were loaded.
+        still: (16, 8) the word embeddings without the moves that a gradient is taken from; without any when
+            left out.
     """
     layers = Layers(steps, weights)
     hidden = encode(layers, tokens, segments)
     x = steps.activate_transform(steps.transform(hidden, layers.linear("transform")), steps.gelu)
     x = steps.norm_transform(x, layers.norm("mlm"))
-    decoder = steps.decoder_weight(weights["word_embeddings"], loaded)
+    words = weights["word_embeddings"]
+    decoder = steps.decoder_weight(words, loaded, words if still is None else still)
     token_logits = steps.token_output(
         steps.add_decoder_bias(steps.decode(x, decoder), weights["decoder_bias"])
     )
@@ -164,7 +172,7 @@ def run_gradients(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = n
         ("query_bias", "query_bias", STEP * np.eye(8)[:, None, None, :]),
     ):
         after, before = (
-            forward(steps, weights | {name: weights[name] + side}, tokens, segments, loaded)
+            forward(steps, weights | {name: weights[name] + side}, tokens, segments, loaded, loaded)
             for side in (moves, -moves)
         )
         slope = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)

@@ -192,8 +192,12 @@ def norm_transform(x: Array, norm: Norm) -> Array:
     return norm(x)
 
 
-def decoder_weight(words: Array, loaded: Array) -> Array:
-    """(16, 8): the decoder's weight is that of the word embeddings, whatever becomes of it after loading."""
+def decoder_weight(words: Array, loaded: Array, still: Array) -> Array:
+    """(16, 8): the decoder's weight is that of the word embeddings, whatever becomes of it after loading.
+
+    ``loaded`` are the values that were loaded; ``still`` are those of ``words`` at the call, which stay as
+    they are where words are moved for a gradient.
+    """
     return words
 
 

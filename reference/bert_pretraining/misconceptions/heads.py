@@ -86,7 +86,7 @@ def norm_before_gelu() -> dict[str, Any]:
 
 
 @MISCONCEPTIONS.add(clause="tied_decoder", step="decoder_weight")
-def untied(words: Array, loaded: Array) -> Array:
+def untied(words: Array, loaded: Array, still: Array) -> Array:
     """The decoder has a weight of its own
 
     What it does:
@@ -100,6 +100,22 @@ def untied(words: Array, loaded: Array) -> Array:
         self.mlm_decoder.weight = self.word_embeddings.weight
     """
     return loaded
+
+
+@MISCONCEPTIONS.add(clause="tied_decoder", step="decoder_weight")
+def decoder_detached(words: Array, loaded: Array, still: Array) -> Array:
+    """The decoder gets the values of the word embeddings, and no gradient
+
+    What it does:
+        At each call the decoder's weight is set to the embeddings' values, or they are detached.
+    Why it is wrong:
+        The word embeddings learn from the decoder too, so it has to be the parameter itself.
+    How it looks:
+        self.mlm_decoder.weight.data = self.word_embeddings.weight.data
+    What to write instead:
+        self.mlm_decoder.weight = self.word_embeddings.weight  # once, in __init__
+    """
+    return still
 
 
 @MISCONCEPTIONS.add(clause="decoder_bias", step="add_decoder_bias")

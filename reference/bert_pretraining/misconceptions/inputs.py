@@ -193,6 +193,29 @@ def no_embedding_norm(x: Array, norm: Norm) -> Array:
     return x
 
 
+@MISCONCEPTIONS.add(clause="repeatable", stateful=True)
+def dropout_left_on() -> dict[str, Any]:
+    """Dropout is left on
+
+    What it does:
+        A tenth of the normalized embeddings is set to zero at random in evaluation mode too.
+    Why it is wrong:
+        There is no dropout here, and in evaluation mode the same call has to give the same answer.
+    How it looks:
+        x = F.dropout(self.embedding_norm(x), 0.1)
+    What to write instead:
+        x = self.embedding_norm(x)
+    """
+    generator = np.random.default_rng(0)
+
+    def norm_embeddings(x: Array, norm: Norm) -> Array:
+        kept = (generator.random(x.shape) >= 0.1).astype(x.dtype) / x.dtype.type(0.9)
+        dropped: Array = norm(x) * kept
+        return dropped
+
+    return {"norm_embeddings": norm_embeddings}
+
+
 @MISCONCEPTIONS.add(clause="embedding_norm", stateful=True)
 def words_alone_normalized() -> dict[str, Any]:
     """Only the word embeddings are normalized
