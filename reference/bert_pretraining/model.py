@@ -172,7 +172,10 @@ def run_gradients(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = n
         ("query_bias", "query_bias", STEP * np.eye(8)[:, None, None, :]),
     ):
         after, before = (
-            forward(steps, weights | {name: weights[name] + side}, tokens, segments, loaded, loaded)
+            # Of what is overwritten every run has its own.
+            forward(
+                steps, weights | {name: weights[name] + side}, tokens.copy(), segments.copy(), loaded, loaded
+            )
             for side in (moves, -moves)
         )
         slope = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)
@@ -182,7 +185,8 @@ def run_gradients(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = n
 
 def run_masked_loss(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
     """The mean cross entropy at the selected positions."""
-    logits, positions, original = np.asarray(arguments[0], dtype), np.asarray(arguments[1]), arguments[2]
+    logits, positions, original = np.asarray(arguments[0], dtype), arguments[1], arguments[2]
+    positions = steps.take_positions(positions)
     chosen = steps.select(logits, positions)
     normalizer = steps.log_normalizer(chosen, steps.largest_logit(chosen))
     losses = normalizer - steps.target_logits(chosen, steps.targets(original, positions))

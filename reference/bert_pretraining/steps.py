@@ -248,6 +248,11 @@ def pack(token_logits: Array, pair_logits: Array) -> Array:
 # --- masked loss ------------------------------------------------------------------------------
 
 
+def take_positions(positions: list[int]) -> Array:
+    """(P,): the selected positions."""
+    return np.asarray(positions)
+
+
 def select(logits: Array, positions: Array) -> Array:
     """(N, P, 16): the logits of the selected positions of every example."""
     return logits[:, positions]
@@ -337,6 +342,7 @@ class Steps:
     activate_pooler: Callable[..., Any] = activate_pooler
     pair_output: Callable[..., Any] = pair_output
     pack: Callable[..., Any] = pack
+    take_positions: Callable[..., Any] = take_positions
     select: Callable[..., Any] = select
     targets: Callable[..., Any] = targets
     largest_logit: Callable[..., Any] = largest_logit

@@ -216,6 +216,69 @@ def dropout_left_on() -> dict[str, Any]:
     return {"norm_embeddings": norm_embeddings}
 
 
+@MISCONCEPTIONS.add(clause="repeatable", stateful=True)
+def running_mean() -> dict[str, Any]:
+    """A running mean of earlier calls is subtracted
+
+    What it does:
+        The mean of the embeddings is kept from call to call, as batch normalization does in training.
+    Why it is wrong:
+        What a call gives must not depend on the calls before it.
+    How it looks:
+        x = self.embedding_norm(x) - MEAN
+        MEAN.add_(0.1 * (x.mean((0, 1)) - MEAN))
+    What to write instead:
+        x = self.embedding_norm(x)
+    """
+    kept: list[Array] = [np.zeros(8)]
+
+    def norm_embeddings(x: Array, norm: Norm) -> Array:
+        normed: Array = norm(x)
+        mean = kept[0].astype(x.dtype)
+        kept[0] = kept[0] + 0.1 * (normed.reshape(-1, 8).mean(axis=0) - kept[0])
+        return normed - mean
+
+    return {"norm_embeddings": norm_embeddings}
+
+
+@MISCONCEPTIONS.add(clause="inputs", step="look_up_words")
+def tokens_overwritten(words: Array, tokens: Array) -> Array:
+    """tokens is multiplied in place
+
+    What it does:
+        The token ids become places in the flattened table, in the caller's own tensor.
+    Why it is wrong:
+        The caller still needs the ids.
+    How it looks:
+        tokens *= 8
+        rows = self.word_embeddings.weight.flatten()[tokens[..., None] + torch.arange(8)]
+    What to write instead:
+        rows = self.word_embeddings(tokens)
+    """
+    found = words[..., tokens, :]
+    tokens *= 8
+    return found
+
+
+@MISCONCEPTIONS.add(clause="inputs", step="add_segments")
+def segments_overwritten(x: Array, table: Array, segments: Array) -> Array:
+    """segments is shifted in place
+
+    What it does:
+        Segments become places behind the positions in one table, in the caller's own tensor.
+    Why it is wrong:
+        The caller still needs the segments.
+    How it looks:
+        segments += 6
+        x = x + torch.cat([positions, self.segment_embeddings.weight])[segments]
+    What to write instead:
+        x = x + self.segment_embeddings(segments)
+    """
+    added: Array = x + table[segments]
+    segments += 6
+    return added
+
+
 @MISCONCEPTIONS.add(clause="embedding_norm", stateful=True)
 def words_alone_normalized() -> dict[str, Any]:
     """Only the word embeddings are normalized

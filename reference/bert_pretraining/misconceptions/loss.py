@@ -344,6 +344,41 @@ def original_overwritten(original: Array, positions: Array) -> Array:
     return chosen
 
 
+@MISCONCEPTIONS.add(clause="inputs", step="select")
+def logits_overwritten(logits: Array, positions: Array) -> Array:
+    """The largest logit is subtracted in place
+
+    What it does:
+        The logits of the caller are shifted before the softmax.
+    Why it is wrong:
+        They belong to the caller, and a tensor that learns can't be written to at all.
+    How it looks:
+        logits -= logits.amax(-1, keepdim=True)
+    What to write instead:
+        F.cross_entropy(rows, tokens)
+    """
+    chosen = logits[:, positions]
+    logits -= logits.max(axis=-1, keepdims=True)
+    return chosen
+
+
+@MISCONCEPTIONS.add(clause="inputs", step="take_positions")
+def positions_sorted_in_place(positions: list[int]) -> Array:
+    """The list of positions is sorted in place
+
+    What it does:
+        positions.sort() puts the caller's own list into another order.
+    Why it is wrong:
+        The list belongs to the caller.
+    How it looks:
+        positions.sort()
+    What to write instead:
+        positions = sorted(positions)
+    """
+    positions.sort()
+    return np.asarray(positions)
+
+
 @MISCONCEPTIONS.add(clause="repeatable", stateful=True)
 def losses_pile_up() -> dict[str, Any]:
     """Losses of earlier calls count as well
