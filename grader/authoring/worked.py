@@ -37,13 +37,15 @@ class Expected(Model):
 
     ``full`` is full marks or more, as extra credit comes on top; ``partial`` and ``below_full`` are less.
     ``loses`` names clauses in each of which at least one case must fail, ``keeps`` clauses in which none
-    may fail; a case that was skipped counts for neither.
+    may fail; a case that was skipped counts for neither. ``names`` are known mistakes that the report must
+    name.
     """
 
     status: Literal["passed", "failed", "not_loadable"]
     score: Literal["full", "zero", "partial", "below_full"]
     loses: list[str] = Field(default_factory=list)
     keeps: list[str] = Field(default_factory=list)
+    names: list[str] = Field(default_factory=list)
     policy: ExpectedPolicy = ExpectedPolicy()
 
 
@@ -81,14 +83,20 @@ class Disagreement(NamedTuple):
 
 
 def unknown_names(expected: Expected, pack: Pack) -> list[Disagreement]:
-    """Clauses and rules that an expectation names though the exercise has none of that name."""
+    """Clauses, mistakes and rules that an expectation names though the exercise has none of that name."""
     clauses = list(pack.exercise.clauses)
+    mistakes = [one.id for one in pack.known.mistakes]
     rules = [rule["id"] for rule in pack.exercise.policy.get("rules", [])]
     found = [
         Disagreement((key, number), f"unknown clause {c!r}{did_you_mean(c, clauses)}")
         for key, named in (("loses", expected.loses), ("keeps", expected.keeps))
         for number, c in enumerate(named)
         if c not in clauses
+    ]
+    found += [
+        Disagreement(("names", number), f"unknown mistake {m!r}{did_you_mean(m, mistakes)}")
+        for number, m in enumerate(expected.names)
+        if m not in mistakes
     ]
     return found + [
         Disagreement(("policy", "rules", number), f"unknown rule {r!r}{did_you_mean(r, rules)}")
@@ -127,6 +135,10 @@ def disagreements(expected: Expected, result: Result) -> list[Disagreement]:
     for number, clause in enumerate(expected.keeps):
         if clause in failing:
             disagree(f"loses points in the clause {clause}, which it should keep", "keeps", number)
+    named = {one for record in result.diagnoses for one in record.get("ids", ())}
+    for number, mistake in enumerate(expected.names):
+        if mistake not in named:
+            disagree(f"the report does not name the mistake {mistake}", "names", number)
     if result.policy.status != expected.policy.status:
         disagree(f"policy {result.policy.status}, expected {expected.policy.status}", "policy", "status")
     rules = {v.rule for v in result.policy.violations}

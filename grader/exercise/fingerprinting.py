@@ -365,12 +365,13 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
     def watched(step: str, right: Callable[..., Any]) -> Callable[..., Any]:
         others = by_step.get(step, [])
 
-        def run(*arguments: Any) -> Any:
+        def run(*arguments: Any, **named: Any) -> Any:
             # As they were before the right step, which may change what it is given to work on.
-            given = [_own(argument) for argument in arguments]
+            given = [_own(argument) for argument in (*arguments, *named.values())]
+            first = len(arguments)
             answer, refused = None, None
             try:
-                answer = right(*arguments)
+                answer = right(*arguments, **named)
             except Exception as error:
                 # What is to be raised; a mistake may go on here, or raise something else.
                 refused = error
@@ -380,7 +381,7 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
                     continue
                 own = [_own(argument) for argument in given]
                 try:
-                    other = function(*own)
+                    other = function(*own[:first], **dict(zip(named, own[first:], strict=True)))
                 except Exception as error:
                     if _words_of(error) != _words_of(refused):
                         table.touched[at] = table.noticed[at] = True
@@ -401,7 +402,10 @@ def _mark_touched(table: _Phase, model: StepModel, mistakes: Sequence[Misconcept
         if not isinstance(placed, int) and number not in silent:
             current[0] = number
             # These can't be written to: a mistake that tries to touches something.
-            call(function_for(entry, placed.call), prepare(placed, table.block))
+            outcome = call(function_for(entry, placed.call), prepare(placed, table.block))
+            if outcome.state != table.right[number].state:
+                # It ended before all steps were seen: any mistake may touch something here.
+                table.touched[:, number] = table.noticed[:, number] = True
     for number, placed in enumerate(table.plan):
         if isinstance(placed, int):
             table.touched[:, number] = table.touched[:, placed]
@@ -569,8 +573,8 @@ def _small_errors(
 def _nudged(step: Callable[..., Any]) -> Callable[..., Any]:
     """The step with its output slightly too large, where it gives floats."""
 
-    def run(*arguments: Any) -> Any:
-        answer = step(*arguments)
+    def run(*arguments: Any, **named: Any) -> Any:
+        answer = step(*arguments, **named)
         if isinstance(answer, np.ndarray) and answer.dtype.kind == "f":
             return answer * answer.dtype.type(1 + NUDGE)
         return answer

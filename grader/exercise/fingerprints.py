@@ -83,7 +83,8 @@ def fingerprint(outcome: StepOutcome, raising: Collection[str] = (), form: Form 
 
         value = as_asked(value, form)
     match value:
-        case ArrayValue(kind="scalar") if value.data is not None and value.dtype in NUMBERS:
+        case ArrayValue(shape=()) if value.data is not None and value.dtype in NUMBERS:
+            # An array or tensor of one number without axes is as good as the number itself.
             number = of_array(value.array())
             return Fingerprint(
                 f"scalar {_family(value.dtype)}{_marks(number.kind)}", number.values, number.scale

@@ -12,6 +12,8 @@ from grader.report.figures import number
 SEEN = 1e-5
 
 MAX_COMPARED = 1_000
+# With more elements that are not 0 an array is better shown than told.
+MOST_TOLD = 2
 
 
 def shape_of(values: Any) -> tuple[int, ...] | None:
@@ -75,6 +77,27 @@ def literal(values: Any) -> str:
     if isinstance(values, list | tuple):
         return f"[{', '.join(map(literal, values))}]"
     return number(values)
+
+
+def in_few_words(values: Any) -> str:
+    """What an array is where nearly all of it is the same; empty for others, and for ragged lists.
+
+    Example:
+        >>> in_few_words([[2, 2], [2, 2]]), in_few_words([[0, 0, 0], [0, 1, 0]]), in_few_words([1, 2, 3])
+        ('all 2', '0 but for [1, 1] = 1', '')
+    """
+    if shape_of(values) is None:
+        return ""
+    cells = list(_elements(values, ()))
+    known = [finite(cell) for _, cell in cells]
+    if len(known) < 2 or None in known:
+        return ""
+    if len(set(known)) == 1:
+        return f"all {number(cells[0][1])}"
+    others = [(index, cell) for (index, cell), size in zip(cells, known, strict=True) if size]
+    if len(others) > MOST_TOLD or 2 * len(others) >= len(cells):
+        return ""
+    return f"0 but for {', '.join(f'{list(index)} = {number(cell)}' for index, cell in others)}"
 
 
 class Slice(NamedTuple):

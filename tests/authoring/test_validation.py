@@ -762,12 +762,12 @@ def test_no_worked_submission_at_all_is_no_sound_exercise(root: Path) -> None:
 
 
 def test_an_expectation_that_names_an_unknown_clause_or_rule_is_told(graded: Any) -> None:
-    expected = (
-        FAILED + "loses: [prodct]\nkeeps: [nothing]\npolicy: {status: clean, rules: [product_helper]}\n"
-    )
+    expected = FAILED + "loses: [prodct]\nkeeps: [nothing]\nnames: [causal]\n"
+    expected += "policy: {status: clean, rules: [product_helper]}\n"
     said = [w.message for w in graded("worked_submission", wrong=(WRONG, expected))]
     assert any("unknown clause 'prodct'; did you mean" in m for m in said)
     assert any("unknown clause 'nothing'; known here" in m for m in said)
+    assert any("unknown mistake 'causal'" in m for m in said)
     assert any("unknown rule 'product_helper'; did you mean 'product_helpers'?" in m for m in said)
 
 

@@ -58,6 +58,8 @@ def said_of(found: list[Disagreement]) -> list[str]:
 
 def test_what_is_as_expected_disagrees_in_nothing() -> None:
     assert disagreements(expected(loses=["softmax"], keeps=["scores", "inputs", "gelu"]), RESULT) == []
+    named = replace(RESULT, diagnoses=({"ids": ["causal", "no_scale"]}, {"message": "it raised"}))
+    assert disagreements(expected(names=["no_scale"]), named) == []
     violated = expected(score="zero", policy={"status": "violated", "rules": ["softmax"], "lines": [12]})
     assert disagreements(violated, VIOLATED) == []
 
@@ -79,6 +81,7 @@ BELOW = "below full (less than 4)"
         ({"loses": ["scores"]}, RESULT, "loses nothing in the clause scores"),
         ({"loses": ["inputs"]}, RESULT, "loses nothing in the clause inputs"),
         ({"keeps": ["softmax"]}, RESULT, "loses points in the clause softmax, which it should keep"),
+        ({"names": ["causal"]}, RESULT, "the report does not name the mistake causal"),
         ({"score": "zero"}, VIOLATED, "policy violated, expected clean"),
         ({"policy": {"status": "violated"}}, RESULT, "policy clean, expected violated"),
         (
@@ -106,6 +109,8 @@ loses:
 keeps:
   - scores
   - softmax
+names: [causal,
+  casual]
 policy:
   status: violated
   rules: [softmax,
@@ -120,21 +125,27 @@ def test_a_disagreement_has_the_line_of_its_key(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "a.expected.yaml").write_text(LINES)
     (worked,) = read_worked(tmp_path, [])
-    pack: Any = SimpleNamespace(exercise=SimpleNamespace(clauses={"scores": ""}, policy={}))
+    pack: Any = SimpleNamespace(
+        exercise=SimpleNamespace(clauses={"scores": ""}, policy={}),
+        known=SimpleNamespace(mistakes=[SimpleNamespace(id="causal")]),
+    )
     told = [*unknown_names(worked.expected, pack), *disagreements(worked.expected, VIOLATED)]
     assert [(worked.item.line(*one.key), one.message) for one in told] == [
         (5, "unknown clause 'softmax'; known here: scores"),
         (8, "unknown clause 'softmax'; known here: scores"),
-        (11, "unknown rule 'softmax'; known here: "),
-        (12, "unknown rule 'gelu'; known here: "),
+        (10, "unknown mistake 'casual'; did you mean 'causal'?"),
+        (13, "unknown rule 'softmax'; known here: "),
+        (14, "unknown rule 'gelu'; known here: "),
         (4, "loses nothing in the clause scores"),
         (8, "loses points in the clause softmax, which it should keep"),
-        (12, "no violation of the rule gelu"),
-        (15, "no violation named in line 13"),
+        (9, "the report does not name the mistake causal"),
+        (10, "the report does not name the mistake casual"),
+        (14, "no violation of the rule gelu"),
+        (17, "no violation named in line 13"),
     ]
     other = replace(RESULT, status="passed", score=1.0)
     told = disagreements(worked.expected, other)
-    assert [worked.item.line(*one.key) for one in told] == [1, 2, 4, 8, 10, 11, 12, 14, 15]
+    assert [worked.item.line(*one.key) for one in told] == [1, 2, 4, 8, 9, 10, 12, 13, 14, 16, 17]
 
 
 @pytest.mark.parametrize(

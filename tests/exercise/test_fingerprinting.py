@@ -163,6 +163,61 @@ def test_what_a_mistake_does_to_a_list_is_its_own_affair() -> None:
     assert prints["public"].touched.all()
 
 
+@dataclass(frozen=True)
+class NamedSteps:
+    scale: Any = lambda x, factor, shift: factor * x + shift
+    add_up: Any = np.sum
+
+
+def by_names(steps: NamedSteps, arguments: Any, dtype: str = "float64") -> float:
+    return float(steps.add_up(steps.scale(arguments[0], shift=1.0, factor=2.0)))
+
+
+def test_steps_may_be_given_arguments_by_name() -> None:
+    """Mistakes of such a step are seen, and those of the steps after it."""
+
+    def not_shifted(x: np.ndarray, factor: float, shift: float) -> np.ndarray:
+        return factor * x
+
+    def averaged(x: np.ndarray) -> np.floating[Any]:
+        return np.mean(x)
+
+    library = Misconceptions()
+    for step, wrong in (("scale", not_shifted), ("add_up", averaged)):
+        wrong.__doc__ = PAGE.format(step)
+        library.add(clause="sum", step=step)(wrong)
+    builder = PhaseBuilder()
+    builder.add_call((ArrayArgument(np.array([1.0, 2.0])),))
+    phases = {"public": PhaseCalls(builder.finish(), [1e-6], [0], [])}
+    known = fingerprint_known(StepModel(NamedSteps(), by_names), library, phases, {"": ("x",)})
+    prints = known.phases["public"]
+    answers = [abs(float(kept(prints, row_of(prints, n, 0))[1][0])) for n in (0, 1)]
+    assert (abs(float(kept(prints, 0)[1][0])), answers) == (8.0, [6.0, 4.0])
+    assert prints.touched.all() and prints.small[0, 0].any()
+    assert known.pairs.tolist() == [[0, 1]]
+
+
+def test_where_the_right_model_is_not_seen_to_its_end_every_mistake_may_show() -> None:
+    """It writes into what it is given, which it can't while it is watched."""
+
+    def doubled(x: np.ndarray) -> np.ndarray:
+        x *= 2
+        return x
+
+    def negated(x: np.ndarray) -> np.floating[Any]:
+        return -np.sum(x)
+
+    library = Misconceptions()
+    negated.__doc__ = PAGE.format("add_up")
+    library.add(clause="sum", step="add_up")(negated)
+    builder = PhaseBuilder()
+    builder.add_call((ArrayArgument(np.array([1.0, 2.0])),))
+    phases = {"public": PhaseCalls(builder.finish(), [1e-6], [0], [])}
+    model = StepModel(ListSteps(look=doubled), of_list)
+    prints = fingerprint_known(model, library, phases, {"": ("x",)}).phases["public"]
+    assert prints.touched.all() and prints.index.tolist() == [[1]]
+
+
 def test_where_an_exception_is_asked_for_what_mistakes_do_there_is_kept() -> None:
     """One goes on, one raises another exception; a third raises what is asked for, and is right."""
 

@@ -235,6 +235,19 @@ def test_a_tensor_is_an_array() -> None:
     assert fingerprint(one).kind == of_array(data).kind
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["array", "tensor"])
+@pytest.mark.parametrize("number", [2.5, -math.inf, math.nan, 0.0])
+def test_a_number_without_axes_is_a_number(kind: str, dtype: str, number: float) -> None:
+    """A loss that is a tensor of shape () is held against the reference's float."""
+    plain = fingerprint(StepOutcome("returned", value=PlainValue("float", number)))
+    value = ArrayValue(kind, dtype, (), np.array(number, dtype).tobytes())
+    found = fingerprint(StepOutcome("returned", value=value))
+    assert found.kind == plain.kind and found.values.tolist() == plain.values.tolist()
+    with_axis = ArrayValue(kind, dtype, (1,), np.array([number], dtype).tobytes())
+    assert fingerprint(StepOutcome("returned", value=with_axis)).kind != plain.kind
+
+
 def test_whole_numbers_have_projections_too() -> None:
     array = np.array([[3, -1, 4]])
     assert np.allclose(of_array(array).values, of_array(array.astype(float)).values)

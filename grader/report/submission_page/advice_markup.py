@@ -17,7 +17,7 @@ from grader.report.markup.room import Room
 from grader.report.markup.safe import fill, joined
 from grader.report.submission_page.influence_markup import maps
 from grader.report.texts import one_line
-from grader.report.values import Slice, literal, shape_of, slices
+from grader.report.values import Slice, in_few_words, literal, shape_of, slices
 
 ADVICE_BYTES = 44_000
 
@@ -168,9 +168,10 @@ def _example(example: Example, room: Room) -> Markup:
     parts = [Markup('<h3 id="example">A small example to work through</h3>\n')]
     if example.dims:
         parts.append(fill('<p class="tags"><span>%s</span></p>\n', room.text(example.dims, 400, least=80)))
-    given = [_given(g, room) for g in example.given]
     said = room.text(example.message, MAX_PROSE, least=200) if example.message else NONE
+    # First of all there has to be room for the answers.
     answers = _answers(example.answers, "the small example", room, said)
+    given = [_given(g, room) for g in example.given]
     if given:
         parts.append(part("Inputs", fill('<ul class="given">\n%s</ul>', joined(given))))
     if answers:
@@ -234,6 +235,9 @@ def _values(values: Any, room: Room, name: Markup) -> Markup:
         said = "The values are left out." if shape is None else "no elements"
         return fill('<p class="soft">%s</p>', said)
     size = math.prod(shape)
+    words = in_few_words(values) if size > 4 * MAX_LITERAL and len(shape) < 3 else ""
+    if words and room.take(len(words) + 40):
+        return fill("<p><code>%s</code></p>", words)
     if size > MAX_CELLS or not room.take(60 * size + 200):
         return Markup('<p class="soft">The values are left out, since there are many.</p>')
     if size <= MAX_LITERAL and math.prod(shape[:-1]) == 1:

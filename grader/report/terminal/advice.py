@@ -15,7 +15,7 @@ from grader.report.figures import exact, plural
 from grader.report.influence import MOVED, NO_ANSWER, InfluenceMap
 from grader.report.terminal.matrices import side_by_side
 from grader.report.texts import clean, one_line
-from grader.report.values import literal, shape_of, slices
+from grader.report.values import in_few_words, literal, shape_of, slices
 
 MAX_PAGES = 2
 MAX_LITERAL = 60
@@ -143,11 +143,13 @@ def _given(given: Given) -> str:
     name = one_line(given.name, 60)
     if not given.dtype and not isinstance(given.values, list | tuple):
         return f"{name} = {exact(given.values)}"
-    about = f"{one_line(given.dtype, 20)} ({', '.join(map(str, given.shape))})"
+    about = f"{one_line(given.dtype, 20)} {given.shape}"
     shape = shape_of(given.values) if isinstance(given.values, list | tuple) else None
     if shape is None or 0 in shape or math.prod(shape) > MAX_ELEMENTS:
         return f"{name}: {about}"
     text = literal(given.values)
+    if len(text) > MAX_LITERAL and len(shape) < 3 and (words := in_few_words(given.values)):
+        return f"{name}: {words}, {about}"
     if len(text) <= MAX_LITERAL or len(shape) < 3:
         return f"{name} = {text}" if len(text) <= 2 * MAX_LITERAL else f"{name}: {about}"
     told = []
