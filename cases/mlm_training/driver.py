@@ -80,13 +80,13 @@ def training(submission, data, vocab_size, steps, batch_size, seq_len, mask_prob
     }
 
 
-def fit(
-    submission, data, vocab_size, d_model, n_heads, n_layers, steps, batch_size, seq_len, mask_prob, lr, rng
-):
-    """A new model is trained, and held before and after against masks that the driver makes."""
+def fit(submission, text, d_model, n_heads, n_layers, steps, batch_size, seq_len, mask_prob, lr, rng):
+    """From a text to predictions: a new model is trained, and held before and after against hidden tokens."""
     torch.manual_seed(int(rng.integers(2**31)))
-    model = submission.TinyMLM(vocab_size, d_model, n_heads, n_layers, seq_len)
-    before, _ = held(model, data, seq_len)
+    vocab = submission.build_vocab(text)
+    ids = np.array(submission.encode(text, vocab), dtype=np.int64)
+    model = submission.TinyMLM(len(vocab) + 1, d_model, n_heads, n_layers, seq_len)
+    before, _ = held(model, ids, seq_len)
     tell = globals().get("progress")
 
     def on_step(step, value):
@@ -94,10 +94,23 @@ def fit(
             tell(step, steps)
 
     losses = submission.train(
-        model, tensor(data), steps, batch_size, seq_len, mask_prob, lr, generator(rng), on_step=on_step
+        model, tensor(ids), steps, batch_size, seq_len, mask_prob, lr, generator(rng), on_step=on_step
     )
-    after, accuracy = held(model, data, seq_len)
-    return {"before": before, "after": after, "accuracy": accuracy, "losses": losses}
+    after, accuracy = held(model, ids, seq_len)
+    tops = []
+    for position in range(seq_len):
+        (answer,) = submission.predict_masked(model, text[:seq_len], [position], vocab)
+        named = [token for token, _ in answer["top_predictions"]]
+        tops.append(named.index(text[position]) if text[position] in named else len(named))
+    return {
+        "before": before,
+        "after": after,
+        "accuracy": accuracy,
+        "asked": len(tops),
+        "first": sum(top == 0 for top in tops),
+        "among_five": sum(top < 5 for top in tops),
+        "losses": losses,
+    }
 
 
 def predictions(submission, scores, ids, positions):
@@ -147,7 +160,7 @@ class Observed(nn.Module):
             self.shapes.append(tuple(tokens.shape))
             self.contents.append(tokens.numpy().tobytes())
             self.before.append(self.bias.detach().clone())
-        return self.bias.expand(*tokens.shape, -1)
+        return self.bias.expand(*tokens.shape, -1).contiguous()
 
     def left_over(self):
         """The largest part of a gradient that does not come from its own step."""

@@ -76,6 +76,43 @@ def empty_floats(text: Any, vocab: Any) -> Any:
     return torch.tensor([vocab[character] for character in text])
 
 
+@MISCONCEPTIONS.add(clause="encoding", step="look_up")
+def vocabulary_of_the_text(text: Any, vocab: Any) -> Any:
+    """A vocabulary of the text itself
+
+    What it does:
+        The ids come from a vocabulary that is made of this text.
+    Why it is wrong:
+        The ids are those of the vocabulary that is given, which the model was trained with.
+    How it looks:
+        chars = sorted(set(text))
+        [chars.index(c) + 1 for c in text]
+    What to write instead:
+        [vocab[c] for c in text]
+    """
+    unknown = set(text) - set(vocab)
+    if unknown:
+        raise KeyError(unknown)
+    own = sorted(set(text))
+    return torch.tensor([own.index(character) + 1 for character in text], dtype=torch.int64)
+
+
+@MISCONCEPTIONS.add(clause="encoding", step="look_up")
+def place_in_the_vocabulary(text: Any, vocab: Any) -> Any:
+    """The place in the vocabulary instead of the id
+
+    What it does:
+        A character's id is how many entries the vocabulary has before it.
+    Why it is wrong:
+        The vocabulary says what the ids are; they begin at 1.
+    How it looks:
+        list(vocab).index(c)
+    What to write instead:
+        vocab[c]
+    """
+    return torch.tensor([list(vocab).index(character) for character in text], dtype=torch.int64)
+
+
 @MISCONCEPTIONS.add(clause="windows", step="cut")
 def shuffled_tokens(data: Any, starts: Any, seq_len: Any) -> Any:
     """Tokens are drawn one by one
@@ -226,6 +263,23 @@ def some_kept(windows: Any, selected: Any) -> Any:
     """
     hidden = selected & (torch.arange(selected.numel()).reshape(selected.shape) % 5 != 0)
     return windows.masked_fill(hidden, 0)
+
+
+@MISCONCEPTIONS.add(clause="hiding", step="hide")
+def hidden_by_another_draw(windows: Any, selected: Any) -> Any:
+    """Other positions are hidden than labelled
+
+    What it does:
+        The mask of the inputs is not that of the labels.
+    Why it is wrong:
+        Tokens are hidden that nobody asks for, and those that are asked for can be seen.
+    How it looks:
+        inputs[torch.rand(shape) < mask_prob] = 0
+        labels[torch.rand(shape) >= mask_prob] = -100
+    What to write instead:
+        one mask for both
+    """
+    return windows.masked_fill(selected.roll(1, 1), 0)
 
 
 @MISCONCEPTIONS.add(clause="labels", step="label")
@@ -450,6 +504,24 @@ def log_of_softmax(logits: Any, labels: Any) -> Any:
     return -logits.softmax(1).log().gather(1, labels[:, None])
 
 
+@MISCONCEPTIONS.add(clause="loss_value", step="token_losses")
+def doubles_only(logits: Any, labels: Any) -> Any:
+    """Logits have to be float64
+
+    What it does:
+        The loss is a product with numbers of float64, and torch multiplies no two kinds of floats.
+    Why it is wrong:
+        Models give float32.
+    How it looks:
+        one_hot = torch.eye(V, dtype=torch.float64)[labels]
+        -torch.einsum("nv,nv->n", log_probs, one_hot)
+    What to write instead:
+        log_probs.gather(1, labels[:, None])
+    """
+    one_hot = torch.eye(logits.shape[1], dtype=torch.float64)[labels]
+    return -torch.einsum("nv,nv->n", logits.log_softmax(1), one_hot)
+
+
 @MISCONCEPTIONS.add(clause="loss_gradient", step="average")
 def loss_detached(losses: Any) -> Any:
     """The loss is cut from the graph
@@ -581,6 +653,56 @@ def dropout_always(encoder: Any, x: Any) -> Any:
         F.dropout(x, 0.1, self.training), or nn.Dropout
     """
     return nn.functional.dropout(encoder(x), 0.1, True)
+
+
+@MISCONCEPTIONS.add(clause="logits_shape", step="score")
+def softmax_in_the_model(head: Any, x: Any) -> Any:
+    """A softmax at the end of the model
+
+    What it does:
+        The model gives probabilities.
+    Why it is wrong:
+        The loss takes the softmax itself; of probabilities it is nearly even, and learning is slow.
+    How it looks:
+        return torch.softmax(self.head(x), dim=-1)
+    What to write instead:
+        return self.head(x)
+    """
+    return head(x).softmax(-1)
+
+
+@MISCONCEPTIONS.add(clause="logits_shape", step="score")
+def axes_of_one_lost(head: Any, x: Any) -> Any:
+    """Axes of length 1 are lost
+
+    What it does:
+        squeeze() takes away every axis of length 1.
+    Why it is wrong:
+        A batch of one example, or examples of one token, have logits of another shape.
+    How it looks:
+        self.head(x).squeeze()
+    What to write instead:
+        self.head(x)
+    """
+    return head(x).squeeze()
+
+
+@MISCONCEPTIONS.add(clause="logits_shape", step="embed")
+def longest_refused(tokens: Any, places: Any, ids: Any) -> Any:
+    """max_len itself is refused
+
+    What it does:
+        An input of max_len tokens raises ValueError.
+    Why it is wrong:
+        max_len positions have a row, so max_len tokens are fine.
+    How it looks:
+        if T >= self.max_len: raise ValueError
+    What to write instead:
+        if T > self.max_len: raise ValueError
+    """
+    if ids.shape[1] >= places.num_embeddings:
+        raise ValueError("too long")
+    return tokens(ids) + places(torch.arange(ids.shape[1]))
 
 
 @MISCONCEPTIONS.add(clause="steps", step="next_batch")
@@ -744,6 +866,40 @@ def rate_ignored(model: Any, lr: Any) -> Any:
     return torch.optim.AdamW(model.parameters())
 
 
+@MISCONCEPTIONS.add(clause="optimizer", step="optimizer_for")
+def root_mean_square(model: Any, lr: Any) -> Any:
+    """RMSprop instead of Adam
+
+    What it does:
+        The first step is ten times as long as lr.
+    Why it is wrong:
+        RMSprop begins with an average of 0 and does not make up for it, as Adam does.
+    How it looks:
+        torch.optim.RMSprop(model.parameters(), lr=lr)
+    What to write instead:
+        torch.optim.AdamW(model.parameters(), lr=lr)
+    """
+    return torch.optim.RMSprop(model.parameters(), lr=lr)
+
+
+@MISCONCEPTIONS.add(clause="history", step="rounds")
+def one_step_at_least(number_of_steps: Any) -> Any:
+    """At least one step
+
+    What it does:
+        The loop looks at the number of steps when a step is done.
+    Why it is wrong:
+        With steps = 0 nothing is to be done.
+    How it looks:
+        while True:
+            ...
+            if len(losses) >= steps: break
+    What to write instead:
+        for step in range(steps):
+    """
+    return range(max(1, number_of_steps))
+
+
 @MISCONCEPTIONS.add(clause="history", step="tell")
 def told_from_zero(on_step: Any, losses: Any) -> Any:
     """Steps are told from 0 on
@@ -811,6 +967,24 @@ def not_hidden(ids: Any, positions: Any) -> Any:
     if max(positions, default=0) >= len(ids):
         raise IndexError(positions)
     return ids[None]
+
+
+@MISCONCEPTIONS.add(clause="prediction_input", step="hide_at")
+def no_positions_fail(ids: Any, positions: Any) -> Any:
+    """No positions raise an exception
+
+    What it does:
+        The largest of the positions is held against the text; of no positions there is none.
+    Why it is wrong:
+        An empty list of positions has an answer: an empty list.
+    How it looks:
+        if max(positions) >= len(text): raise IndexError
+    What to write instead:
+        if any(p >= len(text) for p in positions): raise IndexError
+    """
+    if max(positions) >= len(ids):
+        raise IndexError(positions)
+    return ids.index_fill(0, torch.tensor(positions, dtype=torch.int64), 0)[None]
 
 
 @MISCONCEPTIONS.add(clause="prediction_input", step="hide_at")

@@ -118,7 +118,7 @@ class Network(nn.Module):  # type: ignore[misc]
 
     def forward(self, ids: Any) -> Any:
         steps = self.steps
-        return self.head(steps.mix(self.encoder, steps.embed(self.tokens, self.places, ids)))
+        return steps.score(self.head, steps.mix(self.encoder, steps.embed(self.tokens, self.places, ids)))
 
 
 def embed(tokens: Any, places: Any, ids: Any) -> Any:
@@ -129,6 +129,11 @@ def embed(tokens: Any, places: Any, ids: Any) -> Any:
 def mix(encoder: Any, x: Any) -> Any:
     """(B, T, D): every position reads every other one of its example."""
     return encoder(x)
+
+
+def score(head: Any, x: Any) -> Any:
+    """(B, T, V): a score for every entry of the vocabulary."""
+    return head(x)
 
 
 # --- training -----------------------------------------------------------------------------------
@@ -142,6 +147,11 @@ def begin(model: Any) -> None:
 def optimizer_for(model: Any, lr: float) -> Any:
     """What changes the parameters."""
     return torch.optim.AdamW(model.parameters(), lr=lr)
+
+
+def rounds(number_of_steps: int) -> range:
+    """One for each step."""
+    return range(number_of_steps)
 
 
 def next_batch(make: Callable[[], Any], last: Any) -> Any:
@@ -219,8 +229,10 @@ class Steps:
     average: Callable[..., Any] = average
     embed: Callable[..., Any] = embed
     mix: Callable[..., Any] = mix
+    score: Callable[..., Any] = score
     begin: Callable[..., Any] = begin
     optimizer_for: Callable[..., Any] = optimizer_for
+    rounds: Callable[..., Any] = rounds
     next_batch: Callable[..., Any] = next_batch
     clear: Callable[..., Any] = clear
     improve: Callable[..., Any] = improve
@@ -279,7 +291,7 @@ def solution(steps: Any) -> SimpleNamespace:
         def make() -> Any:
             return get_mlm_batch(data, batch_size, seq_len, mask_prob, generator)
 
-        for _ in range(number_of_steps):
+        for _ in steps.rounds(number_of_steps):
             batch = steps.next_batch(make, batch)
             loss = masked_loss(model(batch[0]), batch[1])
             steps.clear(optimizer)
