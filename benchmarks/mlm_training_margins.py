@@ -2,9 +2,9 @@
 
     python benchmarks/mlm_training_margins.py [SEEDS]
 
-Each row is a way to train or a model, right or wrong, on the case that trains a TinyMLM. Told are the least and
-the largest of what the case's claims are about: the loss at hidden positions before and after training, the
-share of hidden tokens that are predicted, and how many of ten characters are the first prediction.
+Each row is a way to train or a model, right or wrong, on the case that trains a TinyMLM. Told are the
+least and the largest of what its claims are about: the loss at hidden positions before and after training,
+the share of hidden tokens that are predicted, and how many of ten characters are the first prediction.
 """
 
 from __future__ import annotations

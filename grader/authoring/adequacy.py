@@ -325,9 +325,16 @@ def agreement_of(entry: Functions, samples: Mapping[str, Samples], seconds: floa
 def try_mutants(
     suite: Suite, mutants: Mutants, samples: Mapping[str, Samples], progress: Callable[[str], None]
 ) -> list[MutantTrial]:
-    """Every mutant tried on the cases, and the survivors on the samples."""
+    """Every mutant tried on the cases, and the survivors on the samples.
+
+    Raises:
+        Exception: Whatever the unchanged reference raises when it is loaded as mutants are.
+    """
     tried: list[MutantTrial] = []
     with limited_memory(suite.memory):
+        # Where not even the unchanged reference can be loaded in this way, every mutant would count as killed.
+        with mutants.loaded(None):
+            pass
         for number, mutant in enumerate(mutants, start=1):
             progress(f"mutant {number} of {len(mutants)}, {mutant}")
             with ExitStack() as stack:

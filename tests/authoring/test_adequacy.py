@@ -547,8 +547,13 @@ def test_mutants_have_the_same_fates_with_costly_cases_last(
 
     def told(suite: Suite) -> list[Any]:
         return [
-            (one.mutant.id, one.fate, one.figures, one.trial.caught)
-            + (bool(one.trial.with_margin), bool(public.intersection(one.trial.killed)))
+            (
+                one.mutant.id,
+                one.fate,
+                one.figures,
+                bool(one.trial.with_margin),
+                bool(public.intersection(one.trial.killed)),
+            )
             for one in try_mutants(suite, Mutants(folder, "row_scale"), samples, lambda what: None)
         ]
 

@@ -161,9 +161,14 @@ WRONG_VARIANTS: dict[str, tuple[str, Change]] = {
     "nothing hidden": ("prediction_input", (("        tokens[0, p] = 0\n", "        pass\n"),)),
     "logits": ("prediction_top", (("torch.softmax(logits[p], dim=-1)", "logits[p]"),)),
     "four": ("prediction_top", (("min(5,", "min(4,"),)),
-    "sorted in place": (
+    "positions used up": (
         "inputs",
-        (("    model.eval()\n", "    model.eval()\n    positions.sort()\n    positions.clear()\n"),),
+        (
+            (
+                "    for p in positions:\n        probs",
+                "    while positions:\n        p = positions.pop(0)\n        probs",
+            ),
+        ),
     ),
 }
 
@@ -265,7 +270,7 @@ def bound_of_the_loss(source: ExerciseSource) -> float:
 
 
 def test_no_model_without_context_gets_below_the_bound(source: ExerciseSource) -> None:
-    """Each place of each window is hidden once: the best guess by place costs what the places' tokens vary."""
+    """Each place of each window is hidden once: the best guess by place costs the entropy of its tokens."""
     (case,) = [one.spec for one in source.entries if one.spec.id == "learns_a_text"]
     text, width = case.arrays["text"].value, case.arrays["seq_len"].value
     assert case.arrays["steps"].value == 500
