@@ -112,7 +112,7 @@ class Network(nn.Module):  # type: ignore[misc]
         self.steps = steps
         self.tokens = nn.Embedding(vocab_size, d_model)
         self.places = nn.Embedding(max_len, d_model)
-        layer = nn.TransformerEncoderLayer(d_model, n_heads, d_model, batch_first=True)
+        layer = nn.TransformerEncoderLayer(d_model, n_heads, dim_feedforward=d_model, batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, n_layers, enable_nested_tensor=False)
         self.head = nn.Linear(d_model, vocab_size)
 
