@@ -158,7 +158,8 @@ class Mutants:
         codes = dict(self._codes)
         if mutant is not None:
             codes[mutant._module] = self.compiled(mutant)
-        package = _Package(f"grader_mutant_{next(_numbers)}", codes)
+        paths = {name: path for name, (path, _) in self._trees.items()}
+        package = _Package(f"grader_mutant_{next(_numbers)}", codes, paths)
         with package:
             model = package.module("model")
             if isinstance(self._entry, str):
@@ -247,9 +248,10 @@ def _path(folder: Path, name: str) -> Path | None:
 class _Package(MetaPathFinder, Loader):
     """A package under a name of its own whose modules run given code; gone after the ``with`` block."""
 
-    def __init__(self, name: str, codes: dict[str, CodeType]) -> None:
+    def __init__(self, name: str, codes: dict[str, CodeType], paths: Mapping[str, Path]) -> None:
         self.name = name
         self.codes = codes
+        self.paths = paths
 
     def __enter__(self) -> _Package:
         sys.meta_path.insert(0, self)
@@ -279,8 +281,11 @@ class _Package(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a module's code in it."""
-        code = self.codes.get(module.__name__.removeprefix(f"{self.name}."))
+        own = module.__name__.removeprefix(f"{self.name}.")
+        code = self.codes.get(own)
         if code is not None:
+            # A module may look for files beside it.
+            module.__file__ = str(self.paths[own])
             exec(code, vars(module))
 
 

@@ -187,6 +187,7 @@ class Validator:
         for placed in self.placed.values():
             self._reference(placed)
         suite.give(max(self.seconds.values(), default=0.0))
+        suite.spare(self.seconds)
         time_limits = self._time_limits(fast=fast)
         self.progress("trivial answers")
         self._trivial(suite)

@@ -473,6 +473,95 @@ def test_the_library_of_the_stepped_exercise_is_killed_where_its_clause_is(tmp_p
     assert validation.matrix.killed["in_place"] == ("x_kept",)
 
 
+# --- costly cases -----------------------------------------------------------------------------
+
+
+def sparing(pack: Pack, *costly: str) -> Suite:
+    suite = Suite(pack, seconds=0.25)
+    suite.spare({case.id: 3.0 if case.id in costly else 0.001 for case in pack.cases})
+    return suite
+
+
+def counted(function: Any) -> tuple[Any, list[int]]:
+    calls: list[int] = []
+
+    def call(*arguments: Any) -> Any:
+        calls.append(len(arguments[0]))
+        return function(*arguments)
+
+    return call, calls
+
+
+def test_what_takes_long_is_costly_and_nothing_is_where_all_take_the_same(pack: Pack) -> None:
+    (large,) = [case for case in pack.cases if case.id == "large_rows"]
+    assert sparing(pack, "large_rows").costly == {large.visibility: frozenset(large.steps)}
+    assert sparing(pack).costly == {}
+    even = Suite(pack)
+    even.spare({case.id: 0.1 for case in pack.cases})
+    assert even.costly == {}
+
+
+def test_a_costly_case_is_left_out_where_a_public_one_kills_with_margin(suite: Suite, pack: Pack) -> None:
+    entry, calls = counted(lambda x, w, f: 2 * right_answer(x, w, f))
+    assert suite.trial("doubled", entry).caught
+    every = len(calls)
+    calls.clear()
+    trial = sparing(pack, "large_rows").verdict_on("doubled", entry)
+    assert trial.with_margin and "large_rows" not in trial.killed
+    assert len(calls) < every
+
+
+@pytest.mark.parametrize(
+    ("wrong", "killed"),
+    [
+        (right_answer, ()),
+        (
+            lambda x, w, f: right_answer(x, w, f) * (2 if len(x) == 3 and (x[0] == 0.25).all() else 1),
+            ("large_rows",),
+        ),
+        (lambda x, w, f: right_answer(x, w, f) * (1 + 1e-9), ()),
+    ],
+    ids=["right", "wrong on the costly case alone", "by rounding"],
+)
+def test_otherwise_all_cases_are_asked(suite: Suite, pack: Pack, wrong: Any, killed: tuple[str, ...]) -> None:
+    trial = suite.trial("x", wrong)
+    assert trial.killed == killed
+    assert sparing(pack, "large_rows").verdict_on("x", wrong) == trial
+    public = {case.id for case in pack.cases if case.visibility == "public"}
+    # Nor is a hidden case's verdict enough: it is also told what the public ones kill alone.
+    everywhere = sparing(pack, *public)
+    doubled = everywhere.verdict_on("x", lambda *arguments: 2 * right_answer(*arguments))
+    assert public.intersection(doubled.killed)
+
+
+def test_mutants_have_the_same_fates_with_costly_cases_last(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    root = tmp_path_factory.mktemp("costly")
+    pack = small_pack(root)
+    folder = root / "reference" / "row_scale"
+    exercise = load_source(root).exercise
+    entry = load_entry(folder, "model", "row_scale")
+    samples = {"": Samples(exercise, entry, HonestRuns(folder, exercise))}
+    public = {case.id for case in pack.cases if case.visibility == "public"}
+
+    def told(suite: Suite) -> list[Any]:
+        return [
+            (
+                one.mutant.id,
+                one.fate,
+                one.figures,
+                bool(one.trial.with_margin),
+                bool(public.intersection(one.trial.killed)),
+            )
+            for one in try_mutants(suite, Mutants(folder, "row_scale"), samples, lambda what: None)
+        ]
+
+    wanted = told(Suite(pack, seconds=0.25))
+    for costly in ("ones_row", "large_rows"):
+        assert told(sparing(pack, costly)) == wanted
+
+
 def test_a_suite_gives_slow_references_room(pack: Pack) -> None:
     suite = Suite(pack, seconds=2.0)
     suite.give(0.1)

@@ -479,6 +479,30 @@ def test_a_small_error_is_kept_by_what_it_does_to_each_answer(
                 assert not prints.small[place, step].any()
 
 
+def test_answers_that_hang_on_chance_are_asked_of_the_right_model_alone() -> None:
+    """They may take long, and no mistake is told by them."""
+    library = Misconceptions()
+    seen: list[int] = []
+
+    def look(items: list[int]) -> None:
+        seen.append(len(items))
+
+    def twice(items: list[int]) -> int:
+        return 2 * sum(items)
+
+    twice.__doc__ = PAGE.format("Twice")
+    library.add(clause="sum", step="add_up")(twice)
+    builder = PhaseBuilder()
+    for length in (1, 2, 3):
+        builder.add_call((ArrayArgument(np.ones(length, np.int64), as_list=True),))
+    calls = PhaseCalls(builder.finish(), [1e-6] * 3, [0, 2], [], silent=[1])
+    model = StepModel(ListSteps(look=look), of_list)
+    prints = fingerprint_known(model, library, {"public": calls}, {"": ("items",)}).phases["public"]
+    assert seen.count(2) == 1 < seen.count(1) == seen.count(3)
+    assert prints.touched.tolist() == [[True, False, True]]
+    assert not prints.small[:, 1].any()
+
+
 def test_every_step_that_a_clause_names_is_nudged(stepped: Pack) -> None:
     words = [words for _, words in stepped.known.small]
     clauses = [clause for clause, said in stepped.known.small if not said]
