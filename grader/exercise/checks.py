@@ -60,8 +60,8 @@ class Relation(Model):
     relation: RelationName
     change: dict[str, Change] = {}
     part: str | None = None
-    rows: list[int] | None = None
-    other_rows: list[int] | None = None
+    rows: Annotated[list[int], Field(min_length=1)] | None = None
+    other_rows: Annotated[list[int], Field(min_length=1)] | None = None
     at_least: float = Field(1e-3, gt=0)
     argument: str | None = None
 

@@ -318,6 +318,13 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("case", ("check",), {"raises": "no name"}, "check.raises", "found 'no name'"),
     ("case", ("check",), {"raises": "X", "mentoins": ["a"]}, "check.mentoins", "did you mean 'mentions'?"),
     ("case", ("check",), {"holds": []}, "check.holds", "expected at least 1 item, found []"),
+    (
+        "case",
+        ("check",),
+        {"relation": "equals", "change": {"x": {"fill": 1}}, "rows": []},
+        "check.rows",
+        "expected at least 1 item, found []",
+    ),
     ("case", ("check",), {"holds": [{"claim": "answer > 0"}]}, "check.holds[0].says", "is missing"),
     (
         "case",
