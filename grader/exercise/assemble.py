@@ -156,7 +156,11 @@ def change_argument(
         return ArrayArgument(array, argument.layout, argument.read_only, argument.as_list)
     new = change.value if "value" in change.model_fields_set else change.scalar
     if new is None and "value" not in change.model_fields_set:
-        raise RecipeError("is a scalar; expected the key scalar")
+        if isinstance(argument, GeneratorArgument):
+            raise RecipeError("is a generator; expected the key value with a whole number as its seed")
+        if type(argument) in (int, float):
+            raise RecipeError("is a scalar; expected the key scalar")
+        raise RecipeError("is no array; expected the key value")
     if isinstance(argument, GeneratorArgument):
         if type(new) is not int or new < 0:
             raise RecipeError(f"is a generator; expected a whole number as its seed, found {new!r}")

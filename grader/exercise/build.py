@@ -173,7 +173,7 @@ def _follow_up(source: ExerciseSource, frozen: Frozen, entries: Mapping[str, Ent
         for arguments in calls:
             builder.add_call(arguments, name)
     examples = []
-    model = load_model(folder)
+    model = load_model(folder, exercise.call_names)
     for found in (*frozen.counterexamples.values(), *frozen.ladder):
         name = exercise.call_named(found.call_name)
         view = exercise.view(name)
@@ -226,7 +226,7 @@ def _known(
     memory = source.exercise.limits.memory
 
     def make() -> dict[str, NDArray[Any]]:
-        model = load_model(source.reference_folder)
+        model = load_model(source.reference_folder, source.exercise.call_names)
         return to_tensors(fingerprint_known(model, misconceptions, phases, parameters, raising, memory))
 
     if not remember:

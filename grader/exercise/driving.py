@@ -13,6 +13,9 @@ from typing import Any
 
 from grader.exercise.rehearsal import Functions
 
+# The name by which tracebacks know a driver's text.
+DRIVER = "driver"
+
 
 def bound(
     driver: str, module: types.ModuleType, calls: tuple[str, ...], entry: str, progress: Any = None
@@ -27,7 +30,7 @@ def bound(
         progress: What the driver is given to tell how far it is.
     """
     namespace: dict[str, Any] = {"__name__": "grader_driver", "progress": progress or _quiet}
-    exec(compile(driver, "driver", "exec", dont_inherit=True), namespace)
+    exec(compile(driver, DRIVER, "exec", dont_inherit=True), namespace)
 
     def function(name: str) -> Callable[..., Any]:
         if callable(namespace.get(name)):

@@ -387,6 +387,8 @@ def _check_claims(check: Check, exercise: Exercise, fault: Any) -> None:
             fault(("check", *at), f"uses {name!r}{did_you_mean(name, sorted(known))}")
 
     for name, text in check.let.items():
+        if name in known:
+            fault(("check", "let", name), f"{name!r} is the name of something else already; take another one")
         look(text, "let", name)
         known.add(name)
     if isinstance(check, Holds):
