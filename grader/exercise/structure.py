@@ -212,7 +212,10 @@ class _Reader:
             raise UnfitError("wrong_type", f"{_where(path)} holds values that can't be read.")
         self.sizes += [(path, size, n) for size, n in zip(shape, value.shape, strict=True)]
         array = _values_of(value, path, wanted)
-        self._leaf(path, value.shape, array, group, exact=array.dtype.kind != "f")
+        numbers: Any = array
+        if array.dtype.kind == "i" and array.size and max(int(array.max()), -int(array.min())) > EXACT:
+            numbers = [_of_whole(n) for n in array.ravel().tolist()]
+        self._leaf(path, value.shape, numbers, group, exact=array.dtype.kind != "f")
 
     def _single(self, value: Value | None, form: Form, path: Path, group: str) -> None:
         kind = form.container
@@ -228,7 +231,7 @@ class _Reader:
         elif kind == "text" and isinstance(item, str):
             number = _of_text(item)
         elif kind == "integer" and isinstance(item, int) and not isinstance(item, bool):
-            number = float(item) if abs(item) <= EXACT else _of_text(str(item))
+            number = _of_whole(item)
         elif kind == "number" and isinstance(item, int | float) and not isinstance(item, bool):
             number = float(item) if isinstance(item, float) or abs(item) <= EXACT else math.inf
         if number is None:
@@ -326,6 +329,11 @@ def _as_lists(array: NDArray[Any]) -> Value:
 def _of_text(text: str) -> float:
     """A whole number that float64 holds, made of a text; equal for equal texts."""
     return float(int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big"))
+
+
+def _of_whole(number: int) -> float:
+    """A whole number itself, or beyond what float64 holds one that is made of its digits."""
+    return float(number) if abs(number) <= EXACT else _of_text(str(number))
 
 
 def _where(path: Path) -> str:
