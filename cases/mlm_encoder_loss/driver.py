@@ -8,7 +8,9 @@ def encode_batch(submission, token_ids, valid, weights, num_heads):
     shape = (*padding.shape, weights["token_embed"].shape[1])
     hidden = submission.encode_batch(token_ids, valid, weights, num_heads)
     # What is no answer of the form that is asked for is told as it is.
-    told = str(getattr(hidden, "dtype", "")).rpartition(".")[2] in ("float32", "float64")
+    dtype = getattr(hidden, "dtype", "")
+    # numpy's have a name, whatever the order of their bytes; torch's go by their text.
+    told = str(getattr(dtype, "name", dtype)).rpartition(".")[2] in ("float32", "float64")
     if not told or tuple(getattr(hidden, "shape", ())) != shape or not padding.any():
         return hidden
     kept = np.array(hidden.detach().cpu() if hasattr(hidden, "detach") else hidden)

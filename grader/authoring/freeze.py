@@ -65,7 +65,7 @@ def freeze(
         for placed in source.cases(batches)
         for call in assemble(exercise, placed).calls[:2]
     ]
-    model = load_model(folder)
+    model = load_model(folder, exercise.call_names)
     misconceptions = load_misconceptions(folder, list(exercise.clauses))
     found = search_all(
         exercise, entries, model, misconceptions, calls, runs, None if anew else source.frozen, progress

@@ -450,7 +450,7 @@ class Validator:
 
     def _known_mistakes(self, suite: Suite) -> dict[str, Trial]:
         """Every known mistake loses marks, and a case of its clause fails it."""
-        model = load_model(self.folder)
+        model = load_model(self.folder, self.source.exercise.call_names)
         trials: dict[str, Trial] = {}
         for one in self.library:
             assert model is not None
@@ -502,7 +502,7 @@ class Validator:
     def _survivors(self, trials: Mapping[str, Trial], tried: Sequence[MutantTrial]) -> tuple[Survivor, ...]:
         """The known mistakes and mutants that no case kills, with the reason."""
         found: list[Survivor] = []
-        model = load_model(self.folder)
+        model = load_model(self.folder, self.source.exercise.call_names)
         for one in self._mistakes():
             trial = trials[one.id]
             if trial.caught:
@@ -598,7 +598,7 @@ class Validator:
 
     def _margins(self, trials: Mapping[str, Trial], *, advice: bool) -> tuple[CaseMargin, ...]:
         """For each case with an expected answer its noise, tolerance and nearest mistake."""
-        model = load_model(self.folder)
+        model = load_model(self.folder, self.source.exercise.call_names)
         margins: list[CaseMargin] = []
         for case in self.pack.cases:
             noise = self.frozen.cases[case.id].noise

@@ -187,8 +187,11 @@ def change_argument(
     new = change.value if "value" in change.model_fields_set else change.scalar
     if new is None and "value" not in change.model_fields_set:
         (key,) = change.model_fields_set
-        said = "is a scalar; expected the key scalar" if type(argument) in (int, float) else "is no array"
-        raise RecipeError(f"{said}, as {key} is for arrays; say with scalar or value what it becomes")
+        if isinstance(argument, GeneratorArgument):
+            raise RecipeError("is a generator; expected the key value with a whole number as its seed")
+        if type(argument) in (int, float):
+            raise RecipeError(f"is a scalar; expected the key scalar, as {key} is for arrays")
+        raise RecipeError(f"is no array; expected the key value, as {key} is for arrays")
     if isinstance(argument, GeneratorArgument):
         if type(new) is not int or new < 0:
             raise RecipeError(f"is a generator; expected a whole number as its seed, found {new!r}")

@@ -181,7 +181,7 @@ def _follow_up(source: ExerciseSource, frozen: Frozen, entries: Mapping[str, Ent
         for arguments in calls:
             builder.add_call(arguments, name)
     examples = []
-    model = load_model(folder)
+    model = load_model(folder, exercise.call_names)
     for found in (*frozen.counterexamples.values(), *frozen.ladder):
         name = exercise.call_named(found.call_name)
         view = exercise.view(name)
@@ -235,7 +235,7 @@ def _known(
     memory = source.exercise.limits.memory
 
     def make() -> dict[str, NDArray[Any]]:
-        model = load_model(source.reference_folder)
+        model = load_model(source.reference_folder, source.exercise.call_names)
         known = fingerprint_known(model, misconceptions, phases, parameters, raising, memory, forms)
         return to_tensors(known)
 

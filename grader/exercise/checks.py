@@ -101,7 +101,7 @@ class Raises(Model):
     """
 
     raises: Name | Annotated[list[Name], Field(min_length=1)]
-    mentions: list[str] = []
+    mentions: list[Annotated[str, Field(min_length=1)]] = []
 
     @property
     def types(self) -> tuple[str, ...]:

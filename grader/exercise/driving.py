@@ -13,8 +13,9 @@ from typing import Any
 
 from grader.exercise.rehearsal import Functions
 
-# The name of a driver's module.
+# The name of a driver's module, and the one by which tracebacks know its text.
 DRIVER = "grader_driver"
+DRIVER_FILE = "driver"
 
 
 def bound(
@@ -30,7 +31,7 @@ def bound(
         progress: What the driver is given to tell how far it is.
     """
     namespace: dict[str, Any] = {"__name__": DRIVER, "progress": progress or _quiet}
-    exec(compile(driver, "driver", "exec", dont_inherit=True), namespace)
+    exec(compile(driver, DRIVER_FILE, "exec", dont_inherit=True), namespace)
 
     def function(name: str) -> Callable[..., Any]:
         if callable(namespace.get(name)):

@@ -185,16 +185,27 @@ class StepModel:
         return function_for(self.entry(changes, dtype), call)
 
 
-def load_model(folder: Path) -> StepModel | None:
+def load_model(folder: Path, calls: Sequence[str] = ()) -> StepModel | None:
     """The reference of a folder as a model of steps; None where it is not built from steps.
 
+    Args:
+        folder: The reference's.
+        calls: Names of the exercise's calls, for which ``run`` has a function each.
+
     Raises:
-        GraderError: The module can't be imported.
+        GraderError: The module can't be imported, or lacks a call.
     """
     module = load_module(folder, "model")
     steps, run = getattr(module, "STEPS", None), getattr(module, "run", None)
     if steps is None or not (callable(run) or isinstance(run, Mapping)):
         return None
+    named = [call for call in calls if call]
+    lacking = [call for call in named if not isinstance(run, Mapping) or not callable(run.get(call))]
+    if lacking:
+        path = f"{folder / 'model.py'}"
+        known = did_you_mean(lacking[0], list(run)) if isinstance(run, Mapping) else ", it is one function"
+        message = f"{path}: run has no function for the call {lacking[0]!r}{known}"
+        raise ExerciseError.at(path, 0, f"{message}; expected a dictionary with one for each call")
     return StepModel(steps, run)
 
 

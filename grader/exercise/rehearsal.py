@@ -39,7 +39,9 @@ NO_MEMORY = np.zeros(0, np.uint8)
 def as_value(answer: Any) -> Value:
     """An answer as if it had come back from a child."""
     if isinstance(answer, np.ndarray):
-        return ArrayValue("array", answer.dtype.name, answer.shape, np.ascontiguousarray(answer).tobytes())
+        # As a child does, in this machine's order of bytes.
+        array = np.ascontiguousarray(answer, answer.dtype.newbyteorder("="))
+        return ArrayValue("array", answer.dtype.name, answer.shape, array.tobytes())
     if isinstance(answer, np.generic):
         return ArrayValue("scalar", answer.dtype.name, (), answer.tobytes())
     if isinstance(answer, list | tuple):

@@ -392,6 +392,8 @@ def _check_claims(check: Check, exercise: Exercise, fault: Any) -> None:
             fault(("check", *at), f"{said}, and let the argument have another name")
 
     for name, text in check.let.items():
+        if name in known:
+            fault(("check", "let", name), f"{name!r} is the name of something else already; take another one")
         look(text, "let", name)
         known.add(name)
         twice.discard(name)

@@ -235,7 +235,7 @@ class _Reader:
         elif kind == "text" and isinstance(item, str):
             number = _of_text(item)
         elif kind == "integer" and isinstance(item, int) and not isinstance(item, bool):
-            number = float(item) if abs(item) <= EXACT else _of_text(str(item))
+            number = _of_whole(item)
         elif kind == "number" and isinstance(item, int | float) and not isinstance(item, bool):
             number = _as_float(item)
         if number is None:
@@ -374,13 +374,18 @@ def _told_apart(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind != "i" or not (large := (array > EXACT) | (array < -EXACT)).any():
         return array
     numbers = array.astype(np.float64)
-    numbers[large] = [_of_text(str(number)) for number in array[large].tolist()]
+    numbers[large] = [_of_whole(number) for number in array[large].tolist()]
     return numbers
 
 
 def _of_text(text: str) -> float:
     """A whole number that float64 holds, made of a text; equal for equal texts."""
     return float(int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6], "big"))
+
+
+def _of_whole(number: int) -> float:
+    """A whole number itself, or beyond what float64 holds one that is made of its digits."""
+    return float(number) if abs(number) <= EXACT else _of_text(str(number))
 
 
 def _where(path: Path) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import keyword
 import textwrap
+import traceback
 import types
 from collections.abc import Sequence
+from pathlib import Path
 
-from grader.errors import GraderError
-from grader.exercise.driving import bound
+from grader.errors import ExerciseError, GraderError
+from grader.exercise.driving import DRIVER_FILE, bound
 from grader.exercise.forms import words
 from grader.exercise.models import Exercise, Policy
 from grader.exercise.recipes import Parameter
 from grader.exercise.rehearsal import Functions
-from grader.exercise.source import ExerciseSource
+from grader.exercise.source import ExerciseSource, shown
 
 WIDTH = 88
 
@@ -76,11 +78,35 @@ def starter_code(source: ExerciseSource) -> str:
 
 
 def starter(source: ExerciseSource) -> Functions:
-    """What makes the calls of the file that a student starts from. Raises GraderError."""
+    """What makes the calls of the file that a student starts from.
+
+    Raises:
+        GraderError: There is no such file, or it or the driver can't be run.
+    """
     exercise = source.exercise
+    folder = source.root / "cases" / source.name
     module = types.ModuleType(exercise.exercise)
-    exec(compile(starter_code(source), f"{exercise.exercise}.py", "exec"), module.__dict__)
-    return bound(source.driver, module, exercise.call_names, exercise.entries[0])
+    code = starter_code(source)
+    file = f"{exercise.exercise}.py"
+    try:
+        exec(compile(code, file, "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        raise _fails(folder / "starter.py", error, file) from error
+    try:
+        return bound(source.driver, module, exercise.call_names, exercise.entries[0])
+    except (Exception, SystemExit) as error:
+        raise _fails(folder / (exercise.driver or "driver.py"), error, DRIVER_FILE) from error
+
+
+def _fails(path: Path, error: BaseException, file: str) -> ExerciseError:
+    """A file of the author's that can't be run, told with its line."""
+    lines = [
+        frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file
+    ]
+    line = (error.lineno or 0) if isinstance(error, SyntaxError) else lines[-1] if lines else 0
+    place = f"{shown(path)}:{line}" if line else shown(path)
+    said = f"{place}: can't be run: {type(error).__name__}: {error}"
+    return ExerciseError.at(shown(path), line, said)
 
 
 def _signature(exercise: Exercise) -> str:

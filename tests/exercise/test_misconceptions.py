@@ -12,7 +12,7 @@ from authoring.stepped import MISTAKES, module_text, write
 from support.known import row_scale
 from support.small import EXERCISE, forget_reference, write_exercise
 
-from grader.errors import GraderError
+from grader.errors import ExerciseError, GraderError
 from grader.exercise.misconceptions import (
     Misconceptions,
     StepModel,
@@ -115,6 +115,23 @@ def test_an_exercise_without_the_module_has_none(tmp_path: Path) -> None:
     write_exercise(tmp_path)
     assert len(load_misconceptions(reference(tmp_path), CLAUSES)) == 0
     assert load_model(reference(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("{'one': run}", "run has no function for the call 'other'"),
+        ("{'one': run, 'other': 3}", "run has no function for the call 'other'"),
+        ("run", "run has no function for the call 'one', it is one function"),
+    ],
+)
+def test_a_call_that_the_model_lacks_is_told(tmp_path: Path, run: str, said: str) -> None:
+    write(tmp_path)
+    path = reference(tmp_path) / "model.py"
+    path.write_text(f"{path.read_text()}\n\nrun = {run}\n")
+    with pytest.raises(ExerciseError) as caught:
+        load_model(reference(tmp_path), ("one", "other"))
+    assert said in str(caught.value) and "model.py" in str(caught.value)
 
 
 def test_the_module_is_loaded_in_its_order(library: Misconceptions) -> None:

@@ -316,6 +316,7 @@ SLIPS: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("case", ("check",), {"raises": []}, "check.raises", "expected at least 1 item, found []"),
     ("case", ("check",), {"raises": 3}, "check.raises", "expected text, or a list, found 3"),
     ("case", ("check",), {"raises": "no name"}, "check.raises", "found 'no name'"),
+    ("case", ("check",), {"raises": "X", "mentions": [""]}, "check.mentions[0]", "at least 1 character"),
     ("case", ("check",), {"raises": "X", "mentoins": ["a"]}, "check.mentoins", "did you mean 'mentions'?"),
     ("case", ("check",), {"holds": []}, "check.holds", "expected at least 1 item, found []"),
     (

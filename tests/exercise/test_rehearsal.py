@@ -268,3 +268,11 @@ def test_what_derives_from_a_class_of_pythons_own_counts_by_what_it_holds() -> N
     ]
     assert list(values.items[:4]) == expected
     assert values.items[4] == Container("dict", ((PlainValue("str", "a"), PlainValue("int", 1)),))
+
+
+def test_the_order_of_an_arrays_bytes_says_nothing() -> None:
+    for dtype in (">f8", "<f8", ">i4", "<i4", "?"):
+        given = np.array([[0, 1], [1, 0]], dtype)
+        value = as_value(given)
+        assert isinstance(value, ArrayValue)
+        np.testing.assert_array_equal(value.array(), given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,10 @@ import pytest
 from support.small import CASES, load_source, write_exercise
 
 from grader.errors import ExerciseError, GraderError, Problem
+from grader.exercise.arrays import RecipeError
+from grader.exercise.assemble import change_argument
+from grader.exercise.calls import GeneratorArgument, PlainArgument
+from grader.exercise.checks import Change
 from grader.exercise.frozen import Descriptor, Frozen
 from grader.exercise.source import drawn_id, load
 
@@ -382,3 +387,35 @@ def test_a_case_file_that_ends_in_yml_is_told_and_not_ignored(root: Path) -> Non
     (root / "cases" / "row_scale" / "more.yml").write_text("- id: x\n")
     with pytest.raises(ExerciseError, match=r"more.yml: is not read; let its name end in .yaml"):
         load(root / "cases" / "row_scale")
+
+
+# --- several calls ------------------------------------------------------------------------------
+
+URN = Path(__file__).resolve().parents[1] / "exercises" / "root"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("count >= 1", "rng >= 1", "uses 'rng'"),
+        ("count: sum(chosen)", "rate: sum(chosen)", "'rate' is the name of something else already"),
+        ("count: sum(chosen)", "chosen: sum(chosen)", "'chosen' is the name of something else already"),
+        ("count: sum(chosen)", "answer: sum(chosen)", "'answer' is the name of something else already"),
+    ],
+)
+def test_a_claim_names_values_and_each_by_one_name(tmp_path: Path, old: str, new: str, said: str) -> None:
+    shutil.copytree(URN, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "cases" / "urn" / "basics.yaml"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(ExerciseError) as caught:
+        load(path.parent)
+    assert said in caught.value.problems[0].message
+
+
+def test_a_generator_takes_a_seed_in_a_second_call() -> None:
+    with pytest.raises(RecipeError, match="is a generator; expected the key value with a whole number"):
+        change_argument("rng", GeneratorArgument(3), Change(fill=1), {}, 1)
+    with pytest.raises(RecipeError, match="is no array; expected the key value"):
+        change_argument("label", PlainArgument("a"), Change(fill=1), {}, 1)

@@ -224,6 +224,14 @@ def test_neighbours_beyond_what_a_float_holds_are_told_apart() -> None:
     assert flat(2**60, INTEGER).numbers[0] != flat(2**60 + 1, INTEGER).numbers[0]
 
 
+def test_neighbours_in_an_array_beyond_what_a_float_holds_are_told_apart() -> None:
+    wanted = form(shape=["N"], dtype=["int64"])
+    for edge in (2**53, -(2**53) - 1, 2**63 - 2, -(2**63)):
+        one, other = (flat(np.array([3, n]), wanted).numbers for n in (edge, edge + 1))
+        assert one[0] == other[0] == 3 and one[1] != other[1]
+        assert (one == flat(np.array([3, edge]), wanted).numbers).all()
+
+
 def test_an_array_does_where_all_items_are_numbers_and_it_is_allowed() -> None:
     wanted = form(container="list", of=form(container="list", of=NUMBER), also=["array", "tuple"])
     rows = [[1.0, 2.0], [3.0, 4.0]]

@@ -223,6 +223,9 @@ RIGHT_VARIANTS = {
     "answer rounded to float32": changed(
         RIGHT, (LAST_STATE, "    return x.astype(np.float32)\n\n\ndef masked_loss")
     ),
+    "bytes in the other order": changed(
+        RIGHT, (LAST_STATE, "    return x.astype(x.dtype.newbyteorder('>'))\n\n\ndef masked_loss")
+    ),
     "unravelled places": changed(
         RIGHT, (ROWS, "    rows = hidden[np.unravel_index(flat_positions, token_ids.shape)]\n")
     ),

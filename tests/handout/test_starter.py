@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from support.small import load_source, write_exercise
 
-from grader.errors import GraderError
+from grader.errors import ExerciseError, GraderError
 from grader.exercise.source import ExerciseSource, load
 from grader.handout.starter import starter, starter_code, starter_text
 
@@ -105,3 +106,33 @@ def test_that_of_mlm_forward_tells_shapes_parts_and_what_is_banned() -> None:
     assert "An array of shape (M, V), float32 or float64. M follows from the arguments" in told
     assert "You may use the standard library, numpy, torch and scipy." in told
     assert all(rule.title in told for rule in source.policy.rules)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        (
+            "driver.py",
+            "def draws(submission, *a): pass\nimport nothing_of_this_name\n",
+            "driver.py:2: can't be run: Modul",
+        ),
+        (
+            "driver.py",
+            "def draws(submission, *a): pass\n\n1 / 0\n",
+            "driver.py:3: can't be run: ZeroDivisionError",
+        ),
+        ("starter.py", "def draws(:\n", "starter.py:1: can't be run: SyntaxError"),
+        ("starter.py", "\nraise SystemExit(3)\n", "starter.py:2: can't be run: SystemExit: 3"),
+    ],
+)
+def test_a_file_that_can_not_be_run_is_told_with_its_line(
+    tmp_path: Path, file: str, text: str, said: str
+) -> None:
+    shutil.copytree(ROOT / "tests" / "exercises" / "root", tmp_path, dirs_exist_ok=True)
+    folder = tmp_path / "cases" / "urn"
+    (folder / file).write_text(text)
+    if not (folder / "starter.py").exists():
+        (folder / "starter.py").write_text("")
+    with pytest.raises(ExerciseError) as caught:
+        starter(load(folder))
+    assert said in str(caught.value)

@@ -317,6 +317,11 @@ def test_what_derives_from_a_class_of_pythons_own_counts_by_what_it_holds(
     assert outcome.value == expected
 
 
+def test_a_single_longdouble_is_a_number(server: ForkServer) -> None:
+    value = only_step(run(server, "import numpy as np\ndef f(x): return np.longdouble(2.5)\n")).value
+    assert value == ArrayValue("scalar", "float64", (), np.float64(2.5).tobytes())
+
+
 def test_an_answer_of_a_derived_class_has_an_end(server: ForkServer) -> None:
     source = "class L(list): pass\nown = L([1])\nown.append(own)\ndef f(x): return own\n"
     assert only_step(run(server, source)).state == "returned"

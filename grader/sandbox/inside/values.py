@@ -26,6 +26,7 @@ _ndarray = np.ndarray
 _view = np.ndarray.view
 _tobytes = np.ndarray.tobytes
 _generic = np.generic
+_longdouble, _float64 = np.longdouble, np.float64
 _array = np.array
 _type = type
 _isinstance = isinstance
@@ -97,7 +98,8 @@ class Encoder:
         if issubclass(kind, _ndarray):
             return self._array(_view(value, _ndarray), "array")
         if issubclass(kind, _generic):
-            return self._array(_array(value), "scalar")
+            # A single longdouble is a number like any other; whoever asks for arrays says of which dtype.
+            return self._array(_array(value, _float64 if kind is _longdouble else None), "scalar")
         tensor: Any = getattr(_modules.get("torch"), "Tensor", None)
         if _isinstance(tensor, _type) and issubclass(kind, tensor):
             return self._tensor(value)

@@ -399,6 +399,23 @@ def weak_mask(c: Context, scores: Array) -> Array:
     return np.where(c.valid[:, None, None, :], scores, scores - scores.dtype.type(100))
 
 
+@MISCONCEPTIONS.add(clause="padding", step="hide_padding")
+def weak_score(c: Context, scores: Array) -> Array:
+    """The score at padding is not low enough
+
+    What it does:
+        Hidden keys get the score -100, whatever the others have.
+    Why it is wrong:
+        Where the scores of real positions are lower still, padding gets all the weight. Take a number below
+        any score, such as -1e30, or take the weights away.
+    How it looks:
+        scores = np.where(valid[:, None, None, :], scores, -100)
+    What to write instead:
+        scores = np.where(valid[:, None, None, :], scores, -1e30)
+    """
+    return np.where(c.valid[:, None, None, :], scores, scores.dtype.type(-100))
+
+
 @MISCONCEPTIONS.add(clause="all_padding", step="hide_padding")
 def minus_infinity(c: Context, scores: Array) -> Array:
     """An example of padding alone becomes NaN
@@ -450,6 +467,22 @@ def scores_not_shifted(c: Context, scores: Array) -> Array:
     """
     # Without the shift a hidden key of an example of padding alone has the exponential 0, and the sum is 0.
     return scores
+
+
+@MISCONCEPTIONS.add(clause="range", step="shift_scores")
+def scores_clipped(c: Context, scores: Array) -> Array:
+    """Scores are cut off so that their exponentials are finite
+
+    What it does:
+        All scores beyond 500 count as 500, and those below -500 as -500.
+    Why it is wrong:
+        Scores of 2000 and 2005 become alike, though the first has less than a hundredth of the weight.
+    How it looks:
+        e = np.exp(np.clip(scores, -500, 500))
+    What to write instead:
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    """
+    return np.clip(scores, -80, 80) if scores.dtype == np.float32 else np.clip(scores, -500, 500)
 
 
 @MISCONCEPTIONS.add(clause="inputs", step="look_up_tokens")
