@@ -332,7 +332,7 @@ def try_mutants(
     """
     tried: list[MutantTrial] = []
     with limited_memory(suite.memory):
-        # Where not even the unchanged reference can be loaded in this way, every mutant would count as killed.
+        # Where not even the unchanged reference can be loaded so, every mutant would count as killed.
         with mutants.loaded(None):
             pass
         for number, mutant in enumerate(mutants, start=1):
