@@ -84,7 +84,7 @@ def fit(submission, text, d_model, n_heads, n_layers, steps, batch_size, seq_len
     """From a text to predictions: a new model is trained, and held before and after against hidden tokens."""
     torch.manual_seed(int(rng.integers(2**31)))
     vocab = submission.build_vocab(text)
-    ids = np.array(submission.encode(text, vocab), dtype=np.int64)
+    ids = torch.as_tensor(submission.encode(text, vocab)).numpy().astype(np.int64)
     model = submission.TinyMLM(len(vocab) + 1, d_model, n_heads, n_layers, seq_len)
     before, _ = held(model, ids, seq_len)
     tell = globals().get("progress")

@@ -130,6 +130,13 @@ WRONG_VARIANTS: dict[str, tuple[str, Change]] = {
     "sum": ("loss_value", ((LOSS, LOSS.replace("mean()", "sum()")),)),
     "base 2": ("loss_value", ((LOSS, LOSS.replace(".mean()", ".mean() / 0.6931472")),)),
     "a number": ("loss_gradient", ((LOSS, LOSS.replace(".mean()", ".mean().detach()")),)),
+    "heads and layers swapped": (
+        "logits_shape",
+        (
+            ("d_model, n_heads, 4 * d_model,", "d_model, n_layers, 4 * d_model,"),
+            ("(layer, n_layers)", "(layer, n_heads)"),
+        ),
+    ),
     "softmax at the end": (
         "logits_shape",
         (("self.head(self.encoder(x))", "self.head(self.encoder(x)).softmax(-1)"),),
