@@ -282,3 +282,19 @@ def test_a_module_that_fails_to_load_leaves_nothing_behind(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="math domain error"), mutants.loaded(wanted):
         raise AssertionError("it loads")
     assert (set(sys.modules), list(sys.meta_path)) == (modules, finders)
+
+
+def test_a_mutant_finds_files_beside_the_reference(tmp_path: Path) -> None:
+    (tmp_path / "beside.txt").write_text("2", "utf-8")
+    text = (
+        "from pathlib import Path\n\n"
+        'TIMES = int(Path(__file__).with_name("beside.txt").read_text())\n\n\n'
+        "def times(x):\n    return TIMES * x + 1\n"
+    )
+    (tmp_path / "model.py").write_text(text, "utf-8")
+    mutants = Mutants(tmp_path, "times")
+    with mutants.loaded(None) as entry:
+        assert callable(entry) and entry(3) == 7
+    (less,) = [one for one in mutants if one.change == "TIMES * x + 1 -> TIMES * x - 1"]
+    with mutants.loaded(less) as entry:
+        assert callable(entry) and entry(3) == 5
