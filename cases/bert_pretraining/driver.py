@@ -94,8 +94,20 @@ def gradients(submission, weights, tokens, segments, coefficients, rows):
     def gradient(parameter):
         return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
 
+    def slope(parameter):
+        # Of every parameter one number: how the sum rises along a direction of length 1.
+        waves = torch.cos(torch.arange(parameter.numel()).double()).reshape(parameter.shape)
+        return (gradient(parameter).double() * waves / waves.norm()).sum()
+
+    own = dict(model.named_parameters())
+    # A tied weight that has its second name alone.
+    own.setdefault(TIED, model.word_embeddings.weight)
     query_bias = model.encoder.attention.query.bias
-    return {"words": gradient(model.word_embeddings.weight)[rows], "query_bias": gradient(query_bias)}
+    return {
+        "words": gradient(model.word_embeddings.weight)[rows],
+        "query_bias": gradient(query_bias),
+        "slopes": {short: slope(own[name]) for short, name in PARAMETERS.items()},
+    }
 
 
 def masked_loss(submission, logits, positions, original):

@@ -54,10 +54,18 @@ def gradients_in(arguments: tuple[Any, ...], dtype: torch.dtype) -> dict[str, An
     """words (R, 8) and query_bias (8,), by autograd."""
     weights, tokens, segments, coefficients, rows = arguments
     w = _tensors(weights, dtype)
-    leaves = [w[name].requires_grad_() for name in ("word_embeddings", "query_bias")]
+    leaves = [w[name].requires_grad_() for name in w]
     total = (packed(w, tokens, segments) * torch.tensor(coefficients).to(dtype)).sum()
-    words, query_bias = torch.autograd.grad(total, leaves)
-    return {"words": words[rows].numpy(), "query_bias": query_bias.numpy()}
+    found = dict(zip(w, torch.autograd.grad(total, leaves), strict=True))
+    slopes = {}
+    for name, gradient in found.items():
+        waves = torch.cos(torch.arange(gradient.numel(), dtype=dtype)).reshape(gradient.shape)
+        slopes[name] = float((gradient * waves / waves.norm()).sum())
+    return {
+        "words": found["word_embeddings"][rows].numpy(),
+        "query_bias": found["query_bias"].numpy(),
+        "slopes": slopes,
+    }
 
 
 def loss(logits: torch.Tensor, positions: Any, original: Any) -> torch.Tensor:

@@ -180,7 +180,39 @@ def run_gradients(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = n
         )
         slope = ((after - before) * coefficients).sum(axis=(-2, -1)) / (2 * STEP)
         gradients[part] = steps.signal(slope)
-    return {"words": gradients["words"].reshape(-1, 8), "query_bias": gradients["query_bias"]}
+    slopes = steps.signal(_slopes(steps, weights, tokens, segments, coefficients))
+    return {
+        "words": gradients["words"].reshape(-1, 8),
+        "query_bias": gradients["query_bias"],
+        "slopes": dict(zip(weights, slopes.tolist(), strict=True)),
+    }
+
+
+def direction(shape: tuple[int, ...]) -> Array:
+    """The direction of length 1 along which the slope of a parameter of this shape is taken."""
+    waves = np.cos(np.arange(np.prod(shape))).reshape(shape)
+    return np.asarray(waves / np.sqrt((waves**2).sum()))
+
+
+def _slopes(
+    steps: Steps, weights: Mapping[str, Array], tokens: Array, segments: Array, coefficients: Array
+) -> Array:
+    """(30,): how the logits times ``coefficients``, added up, rise along each parameter's direction."""
+    sides = []
+    for step in (STEP, -STEP):
+        moved = {}
+        for at, (name, values) in enumerate(weights.items()):
+            many = np.repeat(values[None], len(weights), axis=0)
+            many[at] += step * direction(values.shape)
+            # Rows that are added to (N, 6, width), and vectors, have the axes of what they meet.
+            wide = values.ndim == 1 or name == "position_embeddings"
+            moved[name] = (
+                many.reshape(len(weights), *(1,) * (3 - values.ndim), *values.shape) if wide else many
+            )
+        loaded = weights["word_embeddings"]
+        packed = forward(steps, moved, tokens.copy(), segments.copy(), loaded, loaded)
+        sides.append((packed * coefficients).sum(axis=(-2, -1)))
+    return np.asarray((sides[0] - sides[1]) / (2 * STEP))
 
 
 def run_masked_loss(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:

@@ -94,9 +94,11 @@ def _per_example(arguments: tuple[Any, ...], dtype: str) -> Any:
         )
         for n in range(len(tokens))
     ]
-    return {
+    added: dict[str, Any] = {
         part: np.sum([one[part] for one in each], axis=0, dtype=dtype) for part in ("words", "query_bias")
     }
+    added["slopes"] = {name: float(sum(one["slopes"][name] for one in each)) for name in weights}
+    return added
 
 
 RUNS: dict[str, dict[str, Run]] = {

@@ -38,7 +38,7 @@ def add_positions(x: Array, positions: Array) -> Array:
 
 def add_segments(x: Array, table: Array, segments: Array) -> Array:
     """(N, 6, 8): row ``segments[n, t]`` of the segment embeddings (2, 8) is added."""
-    return x + table[segments]
+    return x + table[..., segments, :]
 
 
 def norm_embeddings(x: Array, norm: Norm) -> Array:

@@ -227,6 +227,26 @@ WRONG: dict[str, tuple[str, str]] = {
             (LOGITS, "self.mlm_norm(F.gelu(self.mlm_transform(hidden))) @ self.word_embeddings.weight.T")
         ),
     ),
+    "detached positions": (
+        "learning",
+        changed(("self.position_embeddings(places)", "self.position_embeddings(places).detach()")),
+    ),
+    "a detached weight of a normalization": (
+        "learning",
+        changed(
+            (
+                "self.encoder(self.embedding_norm(x))",
+                (
+                    "self.encoder(F.layer_norm(x, (8,), self.embedding_norm.weight.detach(), "
+                    "self.embedding_norm.bias))"
+                ),
+            )
+        ),
+    ),
+    "a detached bias of the decoder": (
+        "learning",
+        changed((LOGITS, LOGITS + " - self.mlm_decoder.bias + self.mlm_decoder.bias.detach()")),
+    ),
     "a padding row without a gradient": (
         "learning",
         changed(("nn.Embedding(16, 8)", "nn.Embedding(16, 8, padding_idx=0)")),
@@ -339,6 +359,8 @@ def test_gradients_are_those_of_autograd(model: Any) -> None:
     ours, theirs = model.gradients(*call), crosscheck.gradients(*call)
     for part in ("words", "query_bias"):
         np.testing.assert_allclose(ours[part], theirs[part], rtol=0, atol=1e-7)
+    assert len(ours["slopes"]) == 30
+    assert ours["slopes"] == pytest.approx(theirs["slopes"], abs=1e-7)
 
 
 def test_the_demonstration_has_the_recorded_numbers() -> None:

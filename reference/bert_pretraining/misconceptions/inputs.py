@@ -126,7 +126,7 @@ def segment_zero_ignored(x: Array, table: Array, segments: Array) -> Array:
     What to write instead:
         x = x + self.segment_embeddings(segments)
     """
-    return x + table[segments] * (segments == 1)[..., None]
+    return x + table[..., segments, :] * (segments == 1)[..., None]
 
 
 @MISCONCEPTIONS.add(clause="embeddings", step="add_segments")
@@ -142,7 +142,7 @@ def segments_swapped(x: Array, table: Array, segments: Array) -> Array:
     What to write instead:
         self.segment_embeddings(segments)
     """
-    return x + table[1 - segments]
+    return x + table[..., 1 - segments, :]
 
 
 @MISCONCEPTIONS.add(clause="embeddings", step="look_up_words")
@@ -217,26 +217,25 @@ def dropout_left_on() -> dict[str, Any]:
 
 
 @MISCONCEPTIONS.add(clause="repeatable", stateful=True)
-def running_mean() -> dict[str, Any]:
-    """A running mean of earlier calls is subtracted
+def earlier_texts_count() -> dict[str, Any]:
+    """What was read before changes the answer
 
     What it does:
-        The mean of the embeddings is kept from call to call, as batch normalization does in training.
+        Embeddings are scaled by something that every new text moves, a statistic of all texts read so far.
     Why it is wrong:
         What a call gives must not depend on the calls before it.
     How it looks:
-        x = self.embedding_norm(x) - MEAN
-        MEAN.add_(0.1 * (x.mean((0, 1)) - MEAN))
+        SEEN.add(tuple(tokens.flatten().tolist()))
+        x = self.embedding_norm(x) * (1 + 0.01 * len(SEEN))
     What to write instead:
         x = self.embedding_norm(x)
     """
-    kept: list[Array] = [np.zeros(8)]
+    seen: set[bytes] = set()
 
     def norm_embeddings(x: Array, norm: Norm) -> Array:
-        normed: Array = norm(x)
-        mean = kept[0].astype(x.dtype)
-        kept[0] = kept[0] + 0.1 * (normed.reshape(-1, 8).mean(axis=0) - kept[0])
-        return normed - mean
+        seen.add(x.tobytes())
+        scaled: Array = norm(x) * x.dtype.type(1 + 0.01 * (len(seen) - 1))
+        return scaled
 
     return {"norm_embeddings": norm_embeddings}
 
@@ -274,7 +273,7 @@ def segments_overwritten(x: Array, table: Array, segments: Array) -> Array:
     What to write instead:
         x = x + self.segment_embeddings(segments)
     """
-    added: Array = x + table[segments]
+    added: Array = x + table[..., segments, :]
     segments += 6
     return added
 
