@@ -42,8 +42,8 @@ PAGES: Mapping[str, Page] = {
     ),
     "timed_out": Page(
         "A call uses more processor time than is allowed, or waits without end.",
-        "The inputs are small, and plain loops over them take milliseconds: so a loop does not end, or "
-        "something is waited for (input(), a lock, a sleep).",
+        "The limit leaves room for plain loops: a loop does not end, something is done far more often than "
+        "it has to be, or something is waited for (input(), a lock, a sleep).",
         "while delta > 0: ...",
         "Find the loop whose condition never becomes false, and take out whatever waits.",
     ),
