@@ -65,7 +65,7 @@ def build_pack(
     levels = log_levels(source)
     scaled = source.exercise.limits.times_reference is not None
     cases: list[PackCase] = []
-    expected: dict[str, NDArray[np.float64]] = {}
+    expected: dict[str, NDArray[Any]] = {}
     for placed in source.cases(frozen.batches):
         case = placed.case
         if student and case.visibility == "hidden":
@@ -110,7 +110,9 @@ def build_pack(
         magnitudes = first.array if first.leaves is None else scales(first.leaves, first.array)
         scale = float(np.max(np.abs(magnitudes), initial=0.0))
         if check == "compare":
-            expected[case.id] = first.array.astype(np.float64)
+            # Whole numbers stay as they are: they are compared exactly, those beyond 2**53 too.
+            whole = first.array.dtype.kind in "iub"
+            expected[case.id] = first.array.astype(np.int64 if whole else np.float64)
         leaves: tuple[Any, ...] = ()
         if first.leaves is not None and not chance:
             each = [answer.leaves or () for answer in answers]

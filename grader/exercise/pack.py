@@ -212,7 +212,7 @@ class Pack:
     exercise: PackExercise
     cases: tuple[PackCase, ...]
     blocks: Mapping[str, bytes] = field(repr=False)
-    tensors: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    tensors: Mapping[str, NDArray[Any]] = field(repr=False)
     data: bytes = field(repr=False)
     known_data: Mapping[str, bytes] = field(repr=False, default_factory=dict)
     follow_data: Mapping[str, bytes] = field(repr=False, default_factory=dict)
@@ -322,8 +322,8 @@ class Pack:
         except (ValueError, KeyError, TypeError) as error:
             raise _damaged(error) from None
 
-    def expected(self, case: PackCase) -> NDArray[np.float64]:
-        """The expected answer of a ``compare`` case."""
+    def expected(self, case: PackCase) -> NDArray[Any]:
+        """The expected answer of a ``compare`` case: float64, or int64 where it holds no floats."""
         return self.tensors[case.id]
 
     def arguments(self, case: PackCase, call: int = 0) -> list[tuple[str, Any]]:
@@ -366,7 +366,7 @@ def dump(
     exercise: PackExercise,
     cases: Sequence[PackCase],
     blocks: Mapping[str, bytes],
-    expected: Mapping[str, NDArray[np.float64]],
+    expected: Mapping[str, NDArray[Any]],
     known: Known,
     follow: FollowUp | None,
     *,
@@ -391,7 +391,9 @@ def dump(
     }
     tensors |= {
         # numpy makes one axis of none where an array has to be contiguous.
-        f"expected.{name}": np.ascontiguousarray(a, np.float64).reshape(a.shape)
+        f"expected.{name}": np.ascontiguousarray(
+            a, np.int64 if a.dtype.kind in "iub" else np.float64
+        ).reshape(a.shape)
         for name, a in sorted(expected.items())
     }
     tensors |= {f"known.{name}": a for name, a in mistakes.to_tensors(known).items()}
@@ -441,7 +443,7 @@ def loads(data: bytes) -> Pack:
         clauses=dict(meta["exercise"]["clauses"]),
         calls={name: _call(call) for name, call in meta["exercise"]["calls"]},
     )
-    expected: dict[str, NDArray[np.float64]] = {}
+    expected: dict[str, NDArray[Any]] = {}
     blocks: dict[str, bytes] = {}
     kept: dict[str, dict[str, bytes]] = {"known": {}, "follow": {}}
     for name, tensor in tensors.items():
@@ -451,7 +453,8 @@ def loads(data: bytes) -> Pack:
         elif kind in kept:
             kept[kind][label] = bytes(tensor["data"])
         elif kind == "expected":
-            expected[label] = np.frombuffer(tensor["data"], "<f8").reshape(tensor["shape"])
+            dtype = "<i8" if tensor["dtype"] == "I64" else "<f8"
+            expected[label] = np.frombuffer(tensor["data"], dtype).reshape(tensor["shape"])
     return Pack(
         id=f"sha256:{hashlib.sha256(data).hexdigest()}",
         exercise=exercise,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from grader.exercise.calls import PlacedArray
 from grader.exercise.pack import Pack, PackCase
 from grader.judge.answers import Refusal, read_answer
-from grader.judge.compare import compare
+from grader.judge.compare import Comparison, compare, is_exact
 from grader.judge.failures import PLAIN, STATE_VERDICTS, call_message
 from grader.judge.relations import RELATIONS, Evidence, Judgement
 from grader.outcomes import StepOutcome
@@ -101,8 +101,7 @@ def _compare_structured(case: PackCase, answer: Structured, expected: NDArray[np
         what = _not_finite_words(answer.numbers)
         said = f"{result.not_finite} of {result.size} values are {what}; all expected ones are finite."
     elif math.isinf(result.max_rel):
-        several = f"{result.beyond} of {result.size} values are not as expected."
-        said = several if result.size != 1 else "The value is not as expected."
+        said = _unequal_words(result)
     else:
         said = values_message(result.beyond, result.size, result.max_abs, result.max_rel, case.tolerance)
     # Where something differs that must be equal there is no figure to tell.
@@ -119,9 +118,17 @@ def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64], *, ex
     if result.not_finite:
         what = _not_finite_words(answer)
         message = f"{result.not_finite} of {result.size} values are {what}; all expected ones are finite."
+    elif is_exact(answer) and is_exact(expected):
+        # Where all must be equal there is no figure to tell.
+        return Judgement("wrong_value", _unequal_words(result), None, answer, expected)
     else:
         message = values_message(result.beyond, result.size, result.max_abs, result.max_rel, tolerance)
     return Judgement("wrong_value", message, result, answer, expected)
+
+
+def _unequal_words(result: Comparison) -> str:
+    several = f"{result.beyond} of {result.size} values are not as expected."
+    return several if result.size != 1 else "The value is not as expected."
 
 
 def values_message(beyond: int, size: int, max_abs: float, max_rel: float, tolerance: float) -> str:

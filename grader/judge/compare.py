@@ -38,6 +38,11 @@ class Comparison:
         return self.beyond == 0
 
 
+def is_exact(array: Array) -> bool:
+    """Whether an array holds whole numbers or truth values, which are compared exactly."""
+    return array.dtype.kind in "iub"
+
+
 def compare(
     obtained: Array, expected: Array, tolerance: float, scale: float | Array, *, worst: int = 5
 ) -> Comparison:
@@ -45,6 +50,7 @@ def compare(
 
     The error of an element is its absolute difference over ``scale``, the largest magnitude of the expected
     answer: rounding errors of a matrix product grow with the largest terms, not with the single element.
+    Where both arrays hold whole numbers or truth values, which have no rounding, all must be equal.
 
     Args:
         obtained: The answer, of any float dtype; compared in float64.
@@ -64,14 +70,20 @@ def compare(
         got = obtained.astype(np.float64)
         want = expected.astype(np.float64)
         difference = np.asarray(np.abs(got - want))
+    exact = is_exact(obtained) and is_exact(expected)
+    if exact:
+        # Neighbours beyond what a float holds have no difference there.
+        unequal = np.asarray(obtained != expected)
+        difference = np.where(unequal, np.maximum(difference, 1.0), 0.0)
     largest = float(difference.max())
-    if isinstance(scale, float | int) and largest <= tolerance * scale:
+    if not exact and isinstance(scale, float | int) and largest <= tolerance * scale:
         # The common case; NaN and infinity are no less than anything.
         return Comparison(largest, largest / scale, 0, int(got.size), 0, ())
     same = (got == want) | (np.isnan(got) & np.isnan(want))
-    difference[same] = 0.0
-    difference[np.isnan(difference)] = np.inf
-    off = difference > tolerance * scale
+    if not exact:
+        difference[same] = 0.0
+        difference[np.isnan(difference)] = np.inf
+    off = difference > (0.0 if exact else tolerance * scale)
     beyond = int(np.count_nonzero(off))
     max_abs = float(difference.max())
     if isinstance(scale, np.ndarray):

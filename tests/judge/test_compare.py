@@ -152,3 +152,22 @@ def test_the_arrays_are_left_as_they_are() -> None:
     got.flags.writeable = want.flags.writeable = False
     compare(got, want, 1e-6, 2.0)
     assert np.isnan(got[1]) and want[1] == 2
+
+
+@pytest.mark.parametrize("edge", [3, 10**8, 2**53, -(2**53) - 1, 2**63 - 2])
+@pytest.mark.parametrize("scale", [1e9, np.zeros(2)], ids=["one", "each"])
+def test_whole_numbers_have_to_be_equal_whatever_the_tolerance(edge: int, scale: Any) -> None:
+    expected = np.array([1, edge])
+    assert compare(expected.copy(), expected, 1e-3, scale).equal
+    found = compare(np.array([1, edge + 1]), expected, 1e-3, scale)
+    assert (found.beyond, found.worst, found.not_finite) == (1, ((1,),), 0)
+    assert not compare(np.array([True, False]), np.array([True, True]), 2.0, scale).equal
+
+
+def test_a_single_whole_number_has_to_be_equal_too() -> None:
+    assert compare(np.array(10**9), np.array(10**9), 1e-3, 1e9).equal
+    assert not compare(np.array(10**9 + 1), np.array(10**9), 1e-3, 1e9).equal
+
+
+def test_floats_beside_whole_numbers_keep_their_tolerance() -> None:
+    assert compare(np.array([1.0 + 1e-9]), np.array([1]), 1e-6, 1.0).equal
