@@ -72,6 +72,13 @@ def packed_logits(submission, weights, tokens, segments):
     return loaded(submission, weights)(torch.from_numpy(tokens), torch.from_numpy(segments))
 
 
+def later_logits(submission, weights, tokens, segments):
+    """What a model gives that has read another text before."""
+    model = loaded(submission, weights)
+    model(torch.from_numpy(15 - tokens), torch.from_numpy(1 - segments))
+    return model(torch.from_numpy(tokens), torch.from_numpy(segments))
+
+
 def token_logits(submission, weights, tokens, segments):
     return run(loaded(submission, weights), tokens, segments)[:, :96].reshape(-1, 6, 16)
 

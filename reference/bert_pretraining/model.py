@@ -137,6 +137,13 @@ def run_packed_logits(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike
     return forward(steps, weights, arguments[1], arguments[2], weights["word_embeddings"])
 
 
+def run_later_logits(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
+    """(N, 98): what forward gives after it was called with another text."""
+    weights, tokens, segments = arguments
+    run_packed_logits(steps, (weights, 15 - tokens, 1 - segments), dtype)
+    return run_packed_logits(steps, arguments, dtype)
+
+
 def run_token_logits(steps: Steps, arguments: tuple[Any, ...], dtype: DTypeLike = np.float64) -> Any:
     """(N, 6, 16): the first 96 of each row."""
     return run_packed_logits(steps, arguments, dtype)[:, :96].reshape(-1, LENGTH, VOCABULARY)
@@ -248,6 +255,7 @@ run = {
     "token_logits": run_token_logits,
     "pair_logits": run_pair_logits,
     "packed_logits": run_packed_logits,
+    "later_logits": run_later_logits,
     "shifted_embeddings": run_shifted_embeddings,
     "gradients": run_gradients,
     "masked_loss": run_masked_loss,
@@ -269,6 +277,11 @@ def pair_logits(*arguments: Any) -> Any:
 def packed_logits(*arguments: Any) -> Any:
     """(N, 98), of weights, tokens (N, 6) and segments (N, 6)."""
     return run_packed_logits(STEPS, arguments)
+
+
+def later_logits(*arguments: Any) -> Any:
+    """(N, 98), of weights, tokens (N, 6) and segments (N, 6)."""
+    return run_later_logits(STEPS, arguments)
 
 
 def shifted_embeddings(*arguments: Any) -> Any:

@@ -64,6 +64,7 @@ def _in_numpy(steps: Steps, call: str) -> Run:
 
 _OF_TORCH: dict[str, Run] = {
     "packed_logits": lambda arguments, dtype: _torch_packed(arguments, dtype),
+    "later_logits": lambda arguments, dtype: _torch_packed(arguments, dtype),
     "token_logits": lambda arguments, dtype: _torch_packed(arguments, dtype)[:, :96].reshape(-1, 6, 16),
     "pair_logits": lambda arguments, dtype: _torch_packed(arguments, dtype)[:, 96:],
     "shifted_embeddings": _torch_shifted,

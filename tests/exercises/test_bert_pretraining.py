@@ -150,6 +150,23 @@ class Attention""",
 }
 
 WRONG: dict[str, tuple[str, str]] = {
+    "a model that counts its calls": (
+        "repeatable",
+        changed(
+            (TIE, TIE + "        self.calls = 0\n"),
+            (
+                "        return torch.cat",
+                "        self.calls += 1\n        return (self.calls > 1) * 0.01 + torch.cat",
+            ),
+        ),
+    ),
+    "a model that keeps its first answer": (
+        "repeatable",
+        changed(
+            (TIE, TIE + "        self.kept = {}\n"),
+            (f"return {PACK}", f"return self.kept.setdefault(len(tokens), {PACK})"),
+        ),
+    ),
     "no positions": (
         "embeddings",
         changed((SUM, "self.word_embeddings(tokens) + self.segment_embeddings(segments)")),
