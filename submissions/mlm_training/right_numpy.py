@@ -44,7 +44,7 @@ class TinyMLM(nn.Module):
         layer = nn.TransformerEncoderLayer(
             d_model, n_heads, 4 * d_model, dropout=0.1, batch_first=True, norm_first=True
         )
-        self.encoder = nn.TransformerEncoder(layer, n_layers)
+        self.encoder = nn.TransformerEncoder(layer, n_layers, enable_nested_tensor=False)
         self.head = nn.Sequential(
             nn.Linear(d_model, d_model), nn.GELU(), nn.LayerNorm(d_model), nn.Linear(d_model, vocab_size)
         )
