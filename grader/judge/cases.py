@@ -111,6 +111,7 @@ def _compare_structured(case: PackCase, answer: Structured, expected: NDArray[np
 
 def _compare(case: PackCase, answer: Array, expected: NDArray[np.float64], *, exact: bool) -> Judgement:
     assert case.tolerance is not None
+    # Packs that hold all expected answers as floats tell it by the form alone.
     tolerance = 0.0 if exact else case.tolerance
     result = compare(answer, expected, tolerance, case.scale)
     if result.equal:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.exercise.pack import PackCase
-from grader.judge.compare import Comparison, compare
+from grader.judge.compare import Comparison, compare, is_exact
 from grader.outcomes import StepOutcome
 from grader.result import Verdict
 
@@ -91,7 +91,7 @@ class Evidence:
 
 def _tolerance(measured: float, *arrays: Array) -> float:
     """What two answers may be apart: whole numbers and truth values are equal or not."""
-    return 0.0 if all(array.dtype.kind in "iub" for array in arrays) else measured
+    return 0.0 if all(map(is_exact, arrays)) else measured
 
 
 def _scale(*arrays: Array) -> float:
